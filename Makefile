@@ -1,0 +1,50 @@
+# Everything sets itself up: a fresh clone needs Python 3.11+, make and a package registry.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench soak snapshots screenshot clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.run: pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is not there; install Python 3.11 or newer, or say make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "make: agent-tui needs Python 3.11 or newer; say make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Setting up $(VENV) (once) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . && touch $@
+
+$(VENV)/.dev: $(VENV)/.run pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' && touch $@
+
+run: $(VENV)/.run ## open the dashboard; make run ARGS="--help" passes arguments
+	@$(BIN)/agent-tui $(ARGS)
+
+test: $(VENV)/.dev ## run the test suite
+	@$(BIN)/python -m pytest -n 2 --dist=worksteal $(ARGS)
+
+check: $(VENV)/.dev ## lint, types, floors and tests: before each commit
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/mypy tests bench
+	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory test
+
+bench: $(VENV)/.dev ## measure what the README quotes
+	@$(BIN)/python bench/startup.py $(ARGS)
+
+snapshots: $(VENV)/.dev ## record the screen snapshots anew; look at each before you commit it
+	@$(BIN)/python -m pytest tests/tui -k snapshot --snapshot-update $(ARGS)
+
+screenshot: $(VENV)/.dev ## make the README's picture from the real app
+	@$(BIN)/python docs/screenshot.py
+
+soak: $(VENV)/.dev ## the slow tests
+	@$(BIN)/python -m pytest -m soak $(ARGS)
+
+clean: ## remove what make made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache snapshot_report.html

@@ -1,0 +1,214 @@
+"""Owns the order in which a call is judged: schema, hooks, rules, person; refuses to run it.
+
+`deny > ask > allow`, and rules speak on the original and on the rewritten input. What a person was shown is
+kept, so that a file that changed while the question was open is asked about again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Covered, DenyCall
+from agent_tui_core.agent.gate import Gate
+from agent_tui_core.agent.journal import Journal
+from agent_tui_core.agent.permissions import Judgement
+from agent_tui_core.blocks import JsonObject, ToolUse
+from agent_tui_core.errors import ToolError
+from agent_tui_core.events import (
+    ApprovalPreview,
+    ApprovalRequested,
+    ApprovalSettled,
+    CallOutcome,
+    DecidedBy,
+)
+from agent_tui_core.hooks.chain import CallVerdict, Hooks
+from agent_tui_core.hooks.points import PreToolUseEvent
+from agent_tui_core.messages import Message
+from agent_tui_core.tools.base import Tool, ToolContext
+from agent_tui_core.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The call may run, with this input."""
+
+    tool: Tool
+    input: JsonObject
+    by: DecidedBy
+    reason: str
+    rule: str | None = None
+    waited: float = 0.0
+    context: tuple[str, ...] = ()
+    shown: ApprovalPreview | None = None
+    """What the person saw when they allowed it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The call does not run."""
+
+    input: JsonObject
+    by: DecidedBy
+    reason: str
+    told: str
+    """What the model reads."""
+    outcome: CallOutcome = "denied"
+    rule: str | None = None
+    waited: float = 0.0
+    stop: bool = False
+
+
+class Judging:
+    """Judges the calls of one agent."""
+
+    def __init__(
+        self, tools: ToolRegistry, hooks: Hooks, gate: Gate, journal: Journal, context: ToolContext
+    ) -> None:
+        self._tools = tools
+        self._hooks = hooks
+        self._gate = gate
+        self._journal = journal
+        self._context = context
+
+    async def judge(
+        self,
+        key: str,
+        call: ToolUse,
+        history: tuple[Message, ...],
+        *,
+        agent_id: str,
+        again: str | None = None,
+    ) -> Allowed | Refused:
+        """Judge one call. `again` is the reason why an earlier permission no longer holds."""
+        tool = self._tools.get(call.name)
+        if tool is None or call.broken is not None:
+            return self._unusable(call)
+        if problem := self._tools.check(tool, call.input):
+            return Refused(call.input, "loop", problem, problem, "error")
+        verdict = await self._hooks.on_call(
+            PreToolUseEvent(call.name, call.input, call.id, history, agent_id)
+        )
+        if verdict.behavior == "deny":
+            told = f"Denied by a hook: {verdict.reason}"
+            return Refused(verdict.input, "hook", verdict.reason, told, stop=verdict.stop)
+        if problem := self._tools.check(tool, verdict.input):
+            words = f"a hook rewrote the input, and now {problem}"
+            return Refused(verdict.input, "hook", words, words, "error")
+        judgement = self._by_rules(call, verdict)
+        if judgement.behavior == "deny":
+            return _denied_by_rule(verdict.input, judgement)
+        if judgement.behavior == "allow" and again is None:
+            by: DecidedBy = "hook" if verdict.behavior == "allow" else "rule"
+            return Allowed(tool, verdict.input, by, judgement.reason, judgement.rule, context=verdict.context)
+        firm = judgement.rule is not None
+        return await self._ask(key, tool, verdict, again or judgement.reason, firm=firm)
+
+    async def outdated(self, allowed: Allowed) -> str | None:
+        """Say why a permission no longer holds: what was shown is not what would happen now."""
+        if allowed.shown is None or allowed.shown.kind != "diff":
+            return None
+        if await self._preview(allowed.tool, allowed.input) == allowed.shown:
+            return None
+        return "the file changed while the question was open"
+
+    def _unusable(self, call: ToolUse) -> Refused:
+        if call.broken is not None:
+            told = f"The arguments of {call.name} could not be read: {call.broken}. Nothing was run."
+            return Refused(call.input, "loop", call.broken, told, "error")
+        told = f"There is no tool {call.name!r}. The tools are: {', '.join(self._tools.names) or 'none'}."
+        return Refused(call.input, "loop", "unknown tool", told, "error")
+
+    def _by_rules(self, call: ToolUse, verdict: CallVerdict) -> Judgement:
+        final = self._gate.judge(call.name, verdict.input)
+        if final.behavior == "deny":
+            return final
+        if verdict.input != call.input:
+            original = self._gate.judge(call.name, call.input)
+            if original.behavior == "deny" or (original.behavior == "ask" and original.rule is not None):
+                return original
+        if final.behavior == "ask" and final.rule is not None:
+            return final
+        if verdict.behavior == "ask":
+            return Judgement("ask", verdict.reason or "a hook asks", "hook")
+        if verdict.behavior == "allow":
+            return Judgement("allow", verdict.reason or "a hook allowed it")
+        return final
+
+    async def _ask(
+        self, key: str, tool: Tool, verdict: CallVerdict, reason: str, *, firm: bool
+    ) -> Allowed | Refused:
+        input_, waited = verdict.input, 0.0
+        while True:
+            try:
+                preview = await self._preview(tool, input_)
+            except ToolError as error:
+                return Refused(input_, "loop", str(error), str(error), "error", waited=waited)
+            request = self._gate.question(tool.name, input_, preview, reason, firm=firm)
+            self._journal.emit(ApprovalRequested(key, request))
+            began = time.monotonic()
+            settled: ApprovalSettled = ApprovalSettled(key, request.id, "withdrawn")
+            try:
+                answer = await self._gate.ask(request, firm=firm)
+                settled = ApprovalSettled(key, request.id, _word(answer))
+            finally:
+                waited += time.monotonic() - began
+                self._journal.emit(settled)
+            match answer:
+                case AllowOnce():
+                    return Allowed(
+                        tool, input_, "person", "allowed once", None, waited, verdict.context, preview
+                    )
+                case AllowAlways(rule):
+                    words = "allowed, and remembered for this session"
+                    return Allowed(tool, input_, "person", words, rule, waited, verdict.context, preview)
+                case Covered(rule):
+                    words = "covered by a rule that was remembered for another call"
+                    return Allowed(tool, input_, "rule", words, rule, waited, verdict.context, preview)
+                case AllowEdited(edited):
+                    judged = self._edited(tool, verdict, edited, waited)
+                    if not isinstance(judged, str):
+                        return judged
+                    reason = judged
+                case DenyCall(words, stop):
+                    told = f"Denied by the user: {words}" if words else "Denied by the user"
+                    return Refused(input_, "person", words or "denied", told, waited=waited, stop=stop)
+
+    def _edited(
+        self, tool: Tool, verdict: CallVerdict, edited: JsonObject, waited: float
+    ) -> Allowed | Refused | str:
+        if problem := self._tools.check(tool, edited):
+            return f"the edited input cannot be used: {problem}"
+        judgement = self._gate.judge(tool.name, edited)
+        if judgement.behavior == "deny":
+            return _denied_by_rule(edited, judgement)
+        told = (
+            f"The user changed the input of {tool.name} before it ran. What ran: "
+            f"{json.dumps(edited, ensure_ascii=False, default=str)}"
+        )
+        words = "allowed with an edited input"
+        return Allowed(tool, edited, "person", words, None, waited, (*verdict.context, told))
+
+    async def _preview(self, tool: Tool, input: JsonObject) -> ApprovalPreview:
+        if tool.preview is not None:
+            return await tool.preview(input, self._context)
+        return ApprovalPreview("text", json.dumps(input, ensure_ascii=False, indent=2, default=str))
+
+
+def _denied_by_rule(input: JsonObject, judgement: Judgement) -> Refused:
+    told = f"Denied: {judgement.reason}"
+    return Refused(input, "rule", judgement.reason, told, rule=judgement.rule)
+
+
+def _word(answer: object) -> Literal["allowed", "remembered", "denied", "covered"]:
+    match answer:
+        case AllowAlways():
+            return "remembered"
+        case Covered():
+            return "covered"
+        case DenyCall():
+            return "denied"
+        case _:
+            return "allowed"

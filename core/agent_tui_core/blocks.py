@@ -1,0 +1,86 @@
+"""Owns the content blocks that messages are made of; refuses behaviour: they are values."""
+
+from __future__ import annotations
+
+import base64
+import mimetypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+JsonObject: TypeAlias = Mapping[str, Json]
+
+_NOTHING: JsonObject = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words of the user or the model."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What the model thought aloud, and what its provider wants back unread."""
+
+    text: str
+    opaque: JsonObject = field(default_factory=lambda: _NOTHING)
+    """Provider fields (encrypted reasoning, signatures) to send back unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The model's wish to call a tool."""
+
+    id: str
+    """The provider's own id, sent back unchanged; it may repeat over turns, so it is never a key of ours."""
+    name: str
+    input: JsonObject
+    """The arguments; `{}` when they could not be understood, see `broken`."""
+    broken: str | None = None
+    """Why the arguments could not be understood; such a call never runs."""
+    raw: str = ""
+    """The arguments as they arrived, kept when `broken`."""
+    opaque: JsonObject = field(default_factory=lambda: _NOTHING)
+    """Provider fields (thought signatures) to send back unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of one tool use; answers the `ToolUse` with the same id."""
+
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    images: tuple[Image, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture in a user message: an http(s) URL or a `data:` URL."""
+
+    url: str
+    detail: Literal["auto", "low", "high"] = "auto"
+
+    @classmethod
+    def from_base64(
+        cls, data: str, media_type: str, *, detail: Literal["auto", "low", "high"] = "auto"
+    ) -> Image:
+        """Make an image of base64 text; raises ValueError when the media type is no image."""
+        if not media_type.startswith("image/"):
+            raise ValueError(f"not an image type: {media_type!r}")
+        return cls(f"data:{media_type};base64,{data}", detail)
+
+    @classmethod
+    def from_file(cls, path: str | Path, *, detail: Literal["auto", "low", "high"] = "auto") -> Image:
+        """Read a picture from disk; raises OSError, or ValueError when the suffix is no image's."""
+        media_type = mimetypes.guess_type(str(path))[0] or ""
+        return cls.from_base64(
+            base64.b64encode(Path(path).read_bytes()).decode(), media_type or "unknown", detail=detail
+        )
+
+
+ContentBlock: TypeAlias = Text | Reasoning | ToolUse | ToolResult | Image

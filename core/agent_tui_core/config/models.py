@@ -1,0 +1,134 @@
+"""Owns the shape of a settings file: tables, keys, types and bounds; refuses to read or to resolve.
+
+The tables are plain dataclasses that pydantic validates when there is a file (`load.py`). pydantic is not
+imported here: it costs a third of the time to the first frame, and most starts have no file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+from agent_tui_core.text import safe_line
+
+DEFAULT_TOOL_ITERATIONS: Final = 25
+DEFAULT_PROFILE: Final = "default"
+BUILTIN_TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Glob", "Grep")
+"""The names that `tools` may list; a test keeps them equal to what the tools room builds."""
+LONGEST_NAME: Final = 40
+_SECRET: Final = re.compile(r"(?:^|&)[^=]*(?:key|token|secret|password|sig)[^=&]*=", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Exactly:
+    """Makes pydantic take this very type, within two bounds: no "3" for 3, no 1 for true."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: Callable[[object], dict[str, Any]]
+    ) -> dict[str, Any]:
+        schema = {**handler(source), "strict": True}
+        if self.at_least is not None:
+            schema["ge"] = self.at_least
+        if self.at_most is not None:
+            schema["le"] = self.at_most
+        return schema
+
+
+Switch: TypeAlias = Annotated[bool, Exactly()]
+Iterations: TypeAlias = Annotated[int, Exactly(1, 10_000)]
+Tokens: TypeAlias = Annotated[int, Exactly(1, 100_000_000)]
+Temperature: TypeAlias = Annotated[float, Exactly(0, 2)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSettings:
+    """`[providers.NAME]`: a server that speaks the OpenAI protocol."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - pydantic reads it, slots forbid more
+
+    base_url: str
+    api_key_env: str | None = None
+    """The *name* of the environment variable that holds the key; None sends none."""
+    models: tuple[str, ...] = ()
+    """The first one is used where an agent names none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """`[agents.NAME]`: a profile that agents are made from."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012
+
+    provider: str | None = None
+    """A name from `[providers]`; None takes the first one in the file."""
+    model: str | None = None
+    system_prompt: str | None = None
+    tools: tuple[str, ...] | None = None
+    """None offers all built-in tools, an empty list none."""
+    max_tool_iterations: Iterations = DEFAULT_TOOL_ITERATIONS
+    workspace: str | None = None
+    max_tokens: Tokens | None = None
+    temperature: Temperature | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardSettings:
+    """`[dashboard]`: what is open at the start and how it looks."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012
+
+    agents: tuple[str, ...] = ()
+    theme: str | None = None
+    mouse: Switch = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A whole settings file."""
+
+    __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012
+
+    providers: Mapping[str, ProviderSettings] = field(default_factory=dict)
+    agents: Mapping[str, AgentSettings] = field(default_factory=dict)
+    dashboard: DashboardSettings = field(default_factory=DashboardSettings)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Action id → the keys that trigger it, as "f3,ctrl+g"."""
+
+
+def base_url_problem(url: str) -> str | None:
+    """Return why `url` cannot be a provider's address, or None; never repeats it: it may hold a password."""
+    if url != url.strip() or not url.isprintable() or " " in url:
+        return "holds spaces or control characters"
+    try:
+        parts = urlsplit(url)
+        port_is_legal = parts.port is None or parts.port > 0
+    except ValueError:
+        return "is no URL; write it like http://127.0.0.1:11434/v1"
+    if parts.scheme not in {"http", "https"}:
+        return "should start with http:// or https://, like http://127.0.0.1:11434/v1"
+    if not parts.hostname or not port_is_legal:
+        return "names no server; write it like http://127.0.0.1:11434/v1"
+    if "@" in parts.netloc:
+        return "holds credentials; put the key in an environment variable and name that in api_key_env"
+    if _SECRET.search(parts.query):
+        return "holds a key; put it in an environment variable and name that in api_key_env"
+    if parts.fragment:
+        return "has a part after #, which no server gets"
+    return None
+
+
+def name_problem(name: str) -> str | None:
+    """Return why `name` cannot name an agent, a profile or a provider, or None."""
+    if not name or name != safe_line(name) or not name.isprintable():
+        return "a name is one line of printable text without spaces at its ends"
+    if "=" in name:
+        return "a name has no = in it"
+    if len(name) > LONGEST_NAME:
+        return f"a name has at most {LONGEST_NAME} characters"
+    return None

@@ -1,0 +1,339 @@
+"""Owns what can happen, as values: what the model sent, what the loop did, what the worker became.
+
+Refuses classes, futures and widgets in an event: every one can be stored, replayed, printed as JSON and sent
+over a socket. `Event` is the envelope that a worker's outbox stamps on each body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Literal, TypeAlias
+
+from agent_tui_core.blocks import Image, JsonObject, Reasoning, Text, ToolResult, ToolUse
+from agent_tui_core.messages import Message, StopReason, Usage
+
+# --- what the model sent (a provider's stream is made of these) ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of the model's reasoning; `opaque` is what the provider wants back with it."""
+
+    text: str
+    opaque: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUseDelta:
+    """A piece of a tool call. `call` is its place in the answer; id and name are what is known now."""
+
+    call: int
+    id: str
+    name: str
+    arguments: str
+    """The next piece of the raw JSON text of the arguments."""
+    opaque: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """What the answer cost so far; several reports about one answer mean their maximum."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEnded:
+    """The provider said that the answer is whole. Without this event it is not, and no call of it runs."""
+
+    stop_reason: StopReason
+    raw_reason: str | None = None
+    """The provider's own word for it."""
+
+
+StreamEvent: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | UsageReported | AnswerEnded
+
+# --- what the loop did --------------------------------------------------------------------------------------
+
+RunEnd: TypeAlias = Literal["completed", "interrupted", "failed", "limit"]
+CallOutcome: TypeAlias = Literal["ok", "error", "denied", "cancelled", "timed_out", "not_run"]
+DecidedBy: TypeAlias = Literal["hook", "rule", "person", "policy", "interrupt", "loop"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run began. `prompt` is None when it goes on after tool results without a new prompt."""
+
+    prompt: Message | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestStarted:
+    """The model is asked; `iteration` counts the requests of this run from 1."""
+
+    model: str
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRetrying:
+    """The request failed before anything came and will be made again after `delay` seconds."""
+
+    attempt: int
+    attempts: int
+    delay: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCommitted:
+    """A whole message is in the conversation (and in history, where there is one)."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class ToolJudged:
+    """It is settled whether a call may run, by whom, why, and with which input."""
+
+    key: str
+    """Our key of the call, unique in the whole history."""
+    allowed: bool
+    by: DecidedBy
+    reason: str
+    rule: str | None
+    input: JsonObject
+    """The input that will run: what hooks and the person made of the model's."""
+    waited: float
+    """Seconds from the question to the answer; 0 when nobody was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPreview:
+    """What an approval shows, built from the input that will run, never from the model's prose."""
+
+    kind: Literal["command", "diff", "text"]
+    content: str
+    """A command line, a unified diff, or the input as JSON."""
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """A call that waits for a person."""
+
+    id: str
+    agent_id: str
+    agent_name: str
+    model: str
+    workspace: str
+    branch: str | None
+    tool: str
+    input: JsonObject
+    preview: ApprovalPreview
+    reason: str
+    """Why it asks: the rule, the hook or the mode."""
+    remember: str | None
+    """The rule that "always" would save; None when nothing can be remembered."""
+    asked_at: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequested:
+    """The call with this key sleeps until a person answers."""
+
+    key: str
+    request: ApprovalRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalSettled:
+    """The question is no longer open: answered, covered by a new rule, or withdrawn."""
+
+    key: str
+    request_id: str
+    answer: Literal["allowed", "remembered", "denied", "withdrawn", "covered"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProposed:
+    """A whole call of a committed message: from here on it has exactly one `ToolEnded`."""
+
+    key: str
+    call: ToolUse
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """The tool runs now."""
+
+    key: str
+    input: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgressed:
+    """A piece of the tool's output while it runs."""
+
+    key: str
+    output: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """The call has its one result. `seconds` is the time the tool ran; 0 when it did not."""
+
+    key: str
+    result: ToolResult
+    outcome: CallOutcome
+    seconds: float
+    preview: ApprovalPreview | None = None
+    """What changed, as a diff, where the tool can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The run is over, in exactly one of four ways."""
+
+    end: RunEnd
+    reason: str
+    """For a person; empty when completed."""
+    iterations: int
+    usage: Usage
+
+
+# --- what the worker became ---------------------------------------------------------------------------------
+
+AgentState: TypeAlias = Literal[
+    "idle",
+    "queued",
+    "connecting",
+    "streaming",
+    "waiting",
+    "running",
+    "retrying",
+    "stopping",
+    "interrupted",
+    "failed",
+    "limit",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """What the agent does now; `detail` completes the words, e.g. the command that runs."""
+
+    state: AgentState
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """The prompts that wait for the running one to end, oldest first."""
+
+    prompts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReturned:
+    """A prompt that was not accepted goes back to the input box, with the reason."""
+
+    prompt: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something a person should read in the pane."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFailed:
+    """A bug ended the run; the traceback is in the log file."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerClosed:
+    """The agent is gone; nothing follows."""
+
+
+Body: TypeAlias = (
+    TextDelta
+    | ReasoningDelta
+    | ToolUseDelta
+    | UsageReported
+    | AnswerEnded
+    | RunStarted
+    | RequestStarted
+    | RequestRetrying
+    | MessageCommitted
+    | ToolProposed
+    | ToolJudged
+    | ApprovalRequested
+    | ApprovalSettled
+    | ToolStarted
+    | ToolProgressed
+    | ToolEnded
+    | RunEnded
+    | StateChanged
+    | QueueChanged
+    | PromptReturned
+    | Noticed
+    | WorkerFailed
+    | WorkerClosed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened to one agent."""
+
+    agent_id: str
+    run_id: str | None
+    """None for what happens between runs."""
+    seq: int
+    """Counts the events of this agent from 1, without gaps."""
+    at: float
+    """Seconds since the epoch."""
+    body: Body
+
+
+_BLOCKS = (Text, Reasoning, ToolUse, ToolResult, Image)
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """Return the event as one flat JSON object; `type` is the name of the body's class."""
+    head = {
+        "type": type(event.body).__name__,
+        "agent_id": event.agent_id,
+        "run_id": event.run_id,
+        "seq": event.seq,
+        "at": event.at,
+    }
+    return head | {field.name: _plain(getattr(event.body, field.name)) for field in fields(event.body)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {"type": type(value).__name__} | named if isinstance(value, _BLOCKS) else named
+    return value

@@ -1,0 +1,259 @@
+"""Owns the one connection of this process that writes history; one failed write takes no other down.
+
+Writes that wait together are committed together (one fsync for all), each inside a savepoint of its own. The
+task that owns the connection also closes it, so it is closed even when the event loop is torn down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import aiosqlite
+
+from agent_tui_core.errors import HistoryError
+from agent_tui_core.history.files import explain
+from agent_tui_core.history.migrations import connect
+from agent_tui_core.history.rows import Change, SqlValue
+
+MAX_BATCH = 256
+BUSY_STEP = 1.0
+"""Seconds that one attempt waits for the lock inside SQLite."""
+
+_ADD_ENTRY = """
+    INSERT INTO entries (conversation_id, seq, run_id, at, kind, ref)
+    VALUES (:conversation_id, :seq, :run_id, :at, :kind, :ref)
+"""
+_FIND_ENTRY = """
+    SELECT 1 FROM entries WHERE conversation_id = ? AND seq = ? AND at = ? AND kind = ? AND ref = ?
+"""
+
+
+@dataclass(slots=True)
+class Write:
+    """Changes that are kept together or not at all."""
+
+    changes: Sequence[Change]
+    at: float
+    conversation_id: str | None = None
+    """None for rows that stand outside of any conversation's order."""
+    run_id: str | None = None
+    first_seq: int = 0
+    refused: BaseException | None = None
+    done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    def __post_init__(self) -> None:
+        self.done.add_done_callback(_look_at)
+
+    def parameters(self) -> Iterable[tuple[Change, Mapping[str, SqlValue]]]:
+        """Each change with all that its statement may name."""
+        for seq, change in enumerate(self.changes, self.first_seq):
+            common: dict[str, SqlValue] = {
+                "conversation_id": self.conversation_id,
+                "run_id": self.run_id,
+                "seq": seq,
+                "at": self.at,
+                "kind": change.kind,
+                "ref": change.ref,
+            }
+            yield change, common | dict(change.values)
+
+    def settle(self) -> None:
+        """Tell whoever waits."""
+        if self.done.done():
+            return
+        if self.refused is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(self.refused)
+
+
+def _look_at(done: asyncio.Future[None]) -> None:
+    """A writer that was cancelled does not wait for its outcome any more; somebody has to see it."""
+    if not done.cancelled():
+        done.exception()
+
+
+class Writer:
+    """Takes writes from any number of tasks and commits them in the order in which they came."""
+
+    def __init__(self, path: Path, *, patience: float) -> None:
+        self._path = path
+        self._patience = patience
+        self._queue: asyncio.Queue[Write | None] = asyncio.Queue()
+        self._closed = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connect; sqlite3.Error when that fails, and then nothing stays open."""
+        connecting = asyncio.ensure_future(self._connect())
+        try:
+            connection = await asyncio.shield(connecting)
+        except asyncio.CancelledError:
+            connecting.add_done_callback(_close_unwanted)
+            raise
+        self._task = asyncio.create_task(self._live(connection), name=f"history writer {self._path.name}")
+
+    async def write(self, write: Write) -> None:
+        """Return when the write is on disk. HistoryError: nothing of it was kept.
+
+        Cancelling the wait does not cancel the write: it is kept whole, or fails whole.
+        """
+        if self._closed or self._task is None or self._task.done():
+            raise HistoryError(f"{self._path}: the history is closed; nothing was kept.")
+        self._queue.put_nowait(write)
+        await asyncio.shield(write.done)
+
+    async def close(self) -> None:
+        """Commit what waits and close the connection; doing it again is harmless."""
+        if self._task is None:
+            return
+        if not self._closed:
+            self._closed = True
+            self._queue.put_nowait(None)
+        await asyncio.shield(self._task)
+
+    async def _connect(self) -> aiosqlite.Connection:
+        step = min(BUSY_STEP, self._patience)
+        connection = await aiosqlite.Connection(
+            lambda: connect(self._path, patience=step), iter_chunk_size=64
+        )
+        try:
+            await connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    async def _live(self, connection: aiosqlite.Connection) -> None:
+        try:
+            while (batch := await self._next_batch()) is not None:
+                await self._keep(connection, batch)
+        finally:
+            self._closed = True
+            await connection.close()
+            while not self._queue.empty():
+                if (write := self._queue.get_nowait()) is not None:
+                    write.refused = HistoryError(f"{self._path}: the history was closed; nothing was kept.")
+                    write.settle()
+
+    async def _next_batch(self) -> list[Write] | None:
+        first = await self._queue.get()
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < MAX_BATCH and not self._queue.empty():
+            following = self._queue.get_nowait()
+            if following is None:
+                self._queue.put_nowait(None)
+                break
+            batch.append(following)
+        return batch
+
+    async def _keep(self, connection: aiosqlite.Connection, batch: Sequence[Write]) -> None:
+        """Settle every write of the batch, whatever happens: together, or else one by one."""
+        try:
+            await self._commit(connection, batch)
+        except sqlite3.Error as error:
+            await _roll_back(connection)
+            if len(batch) > 1 and not _is_busy(error):
+                for write in batch:
+                    await self._keep(connection, [write])
+                return
+            for write in batch:
+                if not await self._was_kept(connection, write):
+                    write.refused = explain(error, self._path)
+        except BaseException:
+            for write in batch:
+                write.refused = HistoryError(f"{self._path}: the history was closed meanwhile.")
+            raise
+        finally:
+            for write in batch:
+                write.settle()
+
+    async def _commit(self, connection: aiosqlite.Connection, batch: Sequence[Write]) -> None:
+        await self._begin(connection)
+        for write in batch:
+            write.refused = None
+            await connection.execute("SAVEPOINT one_write")
+            try:
+                await self._apply(connection, write)
+            except (HistoryError, sqlite3.IntegrityError, sqlite3.DataError, OverflowError) as error:
+                write.refused = _refusal(error, self._path)
+                await connection.execute("ROLLBACK TO one_write")
+            await connection.execute("RELEASE one_write")
+        await connection.execute("COMMIT")
+
+    async def _begin(self, connection: aiosqlite.Connection) -> None:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                await connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if not _is_busy(error) or time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+
+    async def _apply(self, connection: aiosqlite.Connection, write: Write) -> None:
+        if write.conversation_id is not None:
+            [row] = await connection.execute_fetchall(
+                "SELECT coalesce(max(seq), 0) + 1 FROM entries WHERE conversation_id = ?",
+                (write.conversation_id,),
+            )
+            write.first_seq = int(row[0])
+        every = list(write.parameters())
+        for change, values in every:
+            cursor = await connection.execute(change.sql, values)
+            if cursor.rowcount != 1:
+                raise HistoryError(
+                    f"{self._path}: {change.kind} {change.ref} comes too early or twice; nothing was kept."
+                )
+        if write.conversation_id is not None:
+            await connection.executemany(_ADD_ENTRY, [values for _, values in every])
+
+    async def _was_kept(self, connection: aiosqlite.Connection, write: Write) -> bool:
+        """After a commit of unknown outcome: look whether the last entry of the write is there."""
+        if write.conversation_id is None or not write.changes or not write.first_seq:
+            return False
+        last = write.changes[-1]
+        try:
+            found = await connection.execute_fetchall(
+                _FIND_ENTRY,
+                (
+                    write.conversation_id,
+                    write.first_seq + len(write.changes) - 1,
+                    write.at,
+                    last.kind,
+                    last.ref,
+                ),
+            )
+        except sqlite3.Error:
+            return False
+        return bool(list(found))
+
+
+def _refusal(error: Exception, path: Path) -> HistoryError:
+    if isinstance(error, HistoryError):
+        return error
+    refusal = HistoryError(f"{path}: refused, so nothing of it was kept: {error}")
+    refusal.__cause__ = error
+    return refusal
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+async def _roll_back(connection: aiosqlite.Connection) -> None:
+    if connection.in_transaction:
+        await connection.execute("ROLLBACK")
+
+
+def _close_unwanted(connecting: asyncio.Future[aiosqlite.Connection]) -> None:
+    if not connecting.cancelled() and connecting.exception() is None:
+        connecting.result().stop()

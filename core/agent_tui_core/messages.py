@@ -1,0 +1,109 @@
+"""Owns whole messages and what a model is asked; refuses half a message: it is whole or absent."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from agent_tui_core.blocks import ContentBlock, JsonObject, Text, ToolResult, ToolUse
+
+Role: TypeAlias = Literal["user", "assistant", "tool"]
+StopReason: TypeAlias = Literal["end", "tool_use", "length", "content_filter", "interrupted", "error"]
+
+
+def new_id() -> str:
+    """A key of our own: unique, 32 hexadecimal digits."""
+    return uuid.uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them; None where it did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    """The part of `input_tokens` that the provider read from its cache."""
+    reasoning_tokens: int | None = None
+    """The part of `output_tokens` that was reasoning."""
+
+    def maximum(self, other: Usage) -> Usage:
+        """The larger of each count: what several reports about *one* answer mean together."""
+        return Usage(
+            _max(self.input_tokens, other.input_tokens),
+            _max(self.output_tokens, other.output_tokens),
+            _max(self.cached_tokens, other.cached_tokens),
+            _max(self.reasoning_tokens, other.reasoning_tokens),
+        )
+
+    def plus(self, other: Usage) -> Usage:
+        """The sum of each count: what several answers cost together."""
+        return Usage(
+            _sum(self.input_tokens, other.input_tokens),
+            _sum(self.output_tokens, other.output_tokens),
+            _sum(self.cached_tokens, other.cached_tokens),
+            _sum(self.reasoning_tokens, other.reasoning_tokens),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation.
+
+    `user` holds text and images; `assistant` holds text, reasoning and tool uses; `tool` holds the results
+    of exactly the tool uses of the assistant message before it, in their order.
+    """
+
+    role: Role
+    blocks: tuple[ContentBlock, ...]
+    stop_reason: StopReason | None = None
+    """Why an assistant message ended; None on the other roles."""
+    usage: Usage | None = None
+    id: str = field(default_factory=new_id)
+
+    @property
+    def text(self) -> str:
+        """The words of the message, without reasoning, calls and results."""
+        return "".join(block.text for block in self.blocks if isinstance(block, Text))
+
+    @property
+    def tool_uses(self) -> tuple[ToolUse, ...]:
+        """The calls in the message, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolUse))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        """The results in the message, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, ToolResult))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What a model is told of a tool."""
+
+    name: str
+    description: str
+    input_schema: JsonObject
+    """JSON Schema of the input, `type: object`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """All that a provider needs to ask its model once."""
+
+    model: str
+    messages: Sequence[Message]
+    system_prompt: str = ""
+    tools: Sequence[ToolSpec] = ()
+    max_tokens: int | None = None
+    temperature: float | None = None
+
+
+def _max(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else max(a, b)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else a + b

@@ -1,0 +1,282 @@
+"""Owns the way to a model's server and back: the HTTP client, one streamed POST, and what its failures mean.
+
+Refuses to know what the events say (`wire/openai` does), to follow redirects, and to show an API key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import aclosing, suppress
+from typing import Any
+
+import httpx
+
+from agent_tui_core.errors import (
+    BadRequest,
+    ProviderError,
+    ProviderRefused,
+    ProviderUnreachable,
+    StreamMalformed,
+    StreamTruncated,
+)
+from agent_tui_core.events import StreamEvent
+from agent_tui_core.text import safe_line
+from agent_tui_core.wire.openai import ChatStream, refusal, whole_answer
+from agent_tui_core.wire.sse import SseParser
+from agent_tui_core.wire.surrogates import mended
+
+MAX_ERROR_BODY = 64 * 2**10
+ERROR_BODY_SECONDS = 5.0
+MAX_JSON_BODY = 16 * 2**20
+DRAIN_SECONDS = 0.2
+"""How long the rest of a body is read after `[DONE]`, so that the connection can be used again."""
+
+_DIRECT = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+_BEFORE_CONTENT = b"\xef\xbb\xbf \t\r\n"
+_TITLE = re.compile(rb"<title[^>]*>([^<]*)", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+
+
+def http_client(
+    *,
+    connect_timeout: float = 10.0,
+    idle_timeout: float = 300.0,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> httpx.AsyncClient:
+    """Make the client that all agents of a session share; its owner closes it.
+
+    An answer may take for ever as long as bytes come (`idle_timeout` between two reads). The pool has no
+    limit, so that no agent waits for another's stream. The user's proxies count, but never for this machine.
+    """
+    return httpx.AsyncClient(
+        transport=transport,
+        timeout=httpx.Timeout(idle_timeout, connect=connect_timeout),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30.0),
+        follow_redirects=False,
+        mounts=None if transport else dict.fromkeys(_DIRECT),
+        headers={"User-Agent": "agent-tui", "Accept-Encoding": "identity"},
+    )
+
+
+async def stream_events(
+    client: httpx.AsyncClient,
+    url: httpx.URL | str,
+    *,
+    headers: Mapping[str, str],
+    body: Mapping[str, Any],
+    stream: ChatStream,
+) -> AsyncGenerator[StreamEvent, None]:
+    """POST `body` and yield what the answer says, as it arrives; closing the generator hangs up at once.
+
+    Every failure is a `ProviderError`: `ProviderUnreachable` as long as nothing was yielded, then
+    `StreamTruncated`; `ProviderRefused` for a server that says no; `StreamMalformed` for what is no answer.
+    """
+    request = client.build_request("POST", url, headers=dict(headers), content=_encode(body))
+    started = False
+    try:
+        response = await client.send(request, stream=True)
+        try:
+            async with aclosing(_answer(response, body, stream)) as events:
+                async for event in events:
+                    started = True
+                    yield event
+        finally:
+            await response.aclose()
+    except httpx.HTTPError as error:
+        raise failure(error, request, started=started) from error
+    except ProviderError as error:
+        hide_key(error, request)
+        raise
+
+
+async def collect(chunks: AsyncIterator[bytes], limit: int, head: bytes = b"") -> bytes:
+    """Read at most `limit` bytes of a body that began with `head`."""
+    pieces, size = [head], len(head)
+    while size < limit:
+        try:
+            piece = await anext(chunks)
+        except StopAsyncIteration:
+            break
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)[:limit]
+
+
+async def refused(response: httpx.Response) -> ProviderRefused:
+    """Return the error that a status other than 200 means, with the server's own words and a remedy."""
+    where, status = host(response.url), response.status_code
+    if response.is_redirect or 300 <= status < 400:
+        target = safe_line(response.headers.get("Location", ""))[:200] or "nowhere"
+        return BadRequest(
+            f"{where} redirects to {target}; redirects are not followed: set base_url to the right address",
+            status=status,
+        )
+    if status < 300:
+        return BadRequest(f"{where} answered with status {status} and no answer in it", status=status)
+    body = b""
+    with suppress(httpx.HTTPError, TimeoutError):
+        async with asyncio.timeout(ERROR_BODY_SECONDS):
+            body = await collect(response.aiter_bytes(), MAX_ERROR_BODY)
+    error = refusal(status, body, response.headers)
+    if status in {404, 405} and "model" not in str(error).lower():
+        error.args = (f"{error} (asked for {response.url.path} at {where}: does base_url end with /v1?)",)
+    return error
+
+
+def host(url: httpx.URL) -> str:
+    """Return the host and port of a URL, as an error names them."""
+    port = url.port or (443 if url.scheme == "https" else 80)
+    return f"{url.host}:{port}"
+
+
+def failure(error: httpx.HTTPError, request: httpx.Request, *, started: bool) -> ProviderError:
+    """Return what a broken exchange means to a person; `started`: a part of the answer was already used."""
+    where = host(request.url)
+    patience = request.extensions.get("timeout", {})
+    match error:
+        case httpx.ConnectTimeout():
+            return ProviderUnreachable(f"no connection to {where} within {patience.get('connect')} s")
+        case httpx.ProxyError():
+            return ProviderUnreachable(f"the proxy gave no connection to {where}")
+        case httpx.ConnectError():
+            return _no_connection(error, where)
+        case httpx.DecodingError():
+            return StreamMalformed(f"{where} sent a compressed answer that cannot be read")
+        case httpx.RemoteProtocolError() if not started and "illegal" in str(error):
+            return StreamMalformed(f"{where} does not speak HTTP: check the scheme and port of base_url")
+        case httpx.TimeoutException() if started:
+            return StreamTruncated(f"{where} went silent for {patience.get('read')} s within the answer")
+        case httpx.TimeoutException():
+            return ProviderUnreachable(f"{where} did not answer within {patience.get('read')} s")
+        case httpx.NetworkError() | httpx.RemoteProtocolError() if started:
+            return StreamTruncated(f"the connection to {where} broke before the answer was whole")
+        case httpx.NetworkError() | httpx.RemoteProtocolError():
+            return ProviderUnreachable(f"{where} closed the connection before it answered")
+        case _:
+            return BadRequest(f"the request to {where} could not be made ({type(error).__name__})")
+
+
+def _no_connection(error: httpx.ConnectError, where: str) -> ProviderError:
+    causes = list(_causes(error))
+    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
+        return ProviderUnreachable(f"nothing answers at {where} (connection refused): is the server running?")
+    if any(isinstance(cause, socket.gaierror) for cause in causes):
+        return ProviderUnreachable(f"no address is known for {where}: check base_url and the network")
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        return BadRequest(f"the certificate of {where} cannot be trusted")
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return BadRequest(f"{where} does not speak TLS: should base_url begin with http:// ?")
+    return ProviderUnreachable(f"no connection to {where}: is the server running, and the network up?")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _causes(inner)
+    if cause := error.__cause__ or error.__context__:
+        yield from _causes(cause)
+
+
+def _encode(body: Mapping[str, Any]) -> bytes:
+    return mended(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
+
+
+async def _answer(
+    response: httpx.Response, body: Mapping[str, Any], stream: ChatStream
+) -> AsyncGenerator[StreamEvent, None]:
+    if response.status_code != 200:
+        raise await refused(response)
+    chunks = response.aiter_bytes()
+    head = await _first_bytes(chunks)
+    start = head.lstrip(_BEFORE_CONTENT)[:1]
+    if start == b"<" or "html" in response.headers.get("Content-Type", ""):
+        raise _web_page(response.url, await collect(chunks, MAX_ERROR_BODY, head))
+    if start == b"{":
+        document = await collect(chunks, MAX_JSON_BODY + 1, head)
+        if len(document) > MAX_JSON_BODY:
+            raise StreamMalformed(f"{host(response.url)} sent a JSON answer of more than 16 MiB")
+        for event in whole_answer(document, _tool_names(body)):
+            yield event
+        return
+    async with aclosing(_events(response.request, chunks, head, stream)) as events:
+        async for event in events:
+            yield event
+
+
+def _web_page(url: httpx.URL, page: bytes) -> StreamMalformed:
+    title = _TITLE.search(page)
+    words = safe_line(title[1].decode("utf-8", "replace"))[:120] if title else ""
+    named = f" (\u201c{words}\u201d)" if words else ""
+    return StreamMalformed(f"{host(url)} sent a web page{named} in place of an answer: check base_url")
+
+
+async def _first_bytes(chunks: AsyncIterator[bytes]) -> bytes:
+    """Read until something stands there: what a body *is* shows in its first character.
+
+    Servers label JSON as event streams and event streams as JSON, but no stream begins with `{` or `<`.
+    """
+    head = b""
+    while not head.lstrip(_BEFORE_CONTENT) and len(head) < MAX_ERROR_BODY:
+        try:
+            head += await anext(chunks)
+        except StopAsyncIteration:
+            break
+    return head
+
+
+async def _events(
+    request: httpx.Request, chunks: AsyncIterator[bytes], head: bytes, stream: ChatStream
+) -> AsyncGenerator[StreamEvent, None]:
+    parser, chunk, started = SseParser(), head, False
+    broken: httpx.HTTPError | None = None
+    while True:
+        for sent in parser.feed(chunk):
+            for event in stream.feed(sent):
+                started = True
+                yield event
+        if stream.done:
+            break
+        try:
+            chunk = await anext(chunks)
+        except StopAsyncIteration:
+            break
+        except httpx.HTTPError as error:
+            broken = error
+            break
+    try:
+        last = stream.close(parser.close())
+    except ProviderError:
+        if broken is None:
+            raise
+        raise failure(broken, request, started=started) from broken
+    for event in last:
+        yield event
+    if broken is None:
+        await _drain(chunks)
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    with suppress(httpx.HTTPError, TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for _ in chunks:
+                pass
+
+
+def _tool_names(body: Mapping[str, Any]) -> list[str]:
+    return [tool["function"]["name"] for tool in body.get("tools") or ()]
+
+
+def hide_key(error: ProviderError, request: httpx.Request) -> None:
+    """Take the API key out of an error, for servers that repeat it."""
+    secret = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if len(secret) < _SHORTEST_SECRET:
+        return
+    error.args = tuple(str(part).replace(secret, "(key)") for part in error.args)
+    if isinstance(error, ProviderRefused):
+        error.body = error.body.replace(secret, "(key)")

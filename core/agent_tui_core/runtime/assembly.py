@@ -1,0 +1,116 @@
+"""Owns how one agent is put together from its parts, and how its profile is stored; refuses to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from agent_tui_core.agent.approvals import ApprovalDesk
+from agent_tui_core.agent.calls import Calls
+from agent_tui_core.agent.conversation import Conversation
+from agent_tui_core.agent.gate import AgentIdentity, PersonGate
+from agent_tui_core.agent.loop import Loop, LoopSettings
+from agent_tui_core.agent.permissions import Permissions
+from agent_tui_core.blocks import JsonObject
+from agent_tui_core.config.profiles import AgentProfile
+from agent_tui_core.history.store import History
+from agent_tui_core.hooks.chain import Hooks
+from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.runtime.branch import current_branch
+from agent_tui_core.runtime.connections import Connection
+from agent_tui_core.runtime.journal import WorkerJournal
+from agent_tui_core.runtime.outbox import Outbox
+from agent_tui_core.runtime.worker import Worker, WorkerIdentity
+from agent_tui_core.tools.base import ToolContext
+from agent_tui_core.tools.registry import ToolRegistry, builtin_tools
+
+
+@dataclass(frozen=True, slots=True)
+class Birth:
+    """All that is special to one agent."""
+
+    identity: WorkerIdentity
+    profile: AgentProfile
+    provider: ModelProvider
+    conversation_id: str
+
+
+class Assembly:
+    """Makes agents that share a session's history, rules, desk and hooks."""
+
+    def __init__(self, history: History, permissions: Permissions, desk: ApprovalDesk, hooks: Hooks) -> None:
+        self._history = history
+        self._permissions = permissions
+        self._desk = desk
+        self._hooks = hooks
+
+    def worker(self, birth: Birth) -> Worker:
+        """Put an agent together; it does nothing yet."""
+        who, profile = birth.identity, birth.profile
+        outbox = Outbox(who.id)
+        journal = WorkerJournal(outbox, partial(self._history.record, birth.conversation_id))
+        conversation = Conversation()
+        registry = ToolRegistry(
+            tool for tool in builtin_tools() if profile.tools is None or tool.name in profile.tools
+        )
+        branch = partial(current_branch, who.workspace)
+        asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
+        gate = PersonGate(asks, self._permissions, self._desk)
+        calls = Calls(registry, self._hooks, gate, journal, ToolContext(who.workspace, who.id))
+        settings = LoopSettings(
+            model=who.model,
+            system_prompt=_system_prompt(profile),
+            tools=registry.specs,
+            max_tokens=profile.max_tokens,
+            temperature=profile.temperature,
+            max_tool_iterations=profile.max_tool_iterations,
+        )
+        loop = Loop(birth.provider, conversation, calls, journal, settings)
+        return Worker(who, conversation, outbox, journal, loop, self._hooks, branch)
+
+
+def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
+    """What history keeps of a profile: enough to make the agent again, and no key."""
+    return {
+        "provider": connection.name,
+        "base_url": connection.base_url,
+        "model": connection.model,
+        "system_prompt": profile.system_prompt,
+        "tools": None if profile.tools is None else list(profile.tools),
+        "max_tool_iterations": profile.max_tool_iterations,
+        "workspace": str(profile.workspace),
+        "max_tokens": profile.max_tokens,
+        "temperature": profile.temperature,
+    }
+
+
+def profile_from(name: str, stored: JsonObject) -> AgentProfile:
+    """The profile that `stored_profile` kept; what is missing or odd falls back to what is built in."""
+    tools = stored.get("tools")
+    return AgentProfile(
+        name=name,
+        provider=_text(stored, "provider"),
+        model=_text(stored, "model"),
+        system_prompt=_text(stored, "system_prompt") or "",
+        tools=tuple(str(tool) for tool in tools) if isinstance(tools, list | tuple) else None,
+        max_tool_iterations=_whole(stored, "max_tool_iterations") or 25,
+        workspace=Path(_text(stored, "workspace") or "."),
+        max_tokens=_whole(stored, "max_tokens"),
+        temperature=value if isinstance(value := stored.get("temperature"), int | float) else None,
+    )
+
+
+def _system_prompt(profile: AgentProfile) -> str:
+    return f"{profile.system_prompt}\n\nThe workspace is {profile.workspace}.".strip()
+
+
+def _text(stored: Mapping[str, object], key: str) -> str | None:
+    value = stored.get(key)
+    return value if isinstance(value, str) else None
+
+
+def _whole(stored: Mapping[str, object], key: str) -> int | None:
+    value = stored.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,157 @@
+"""Owns which provider an agent talks to, and the one HTTP client they share; refuses to know an agent's life.
+
+A key is fetched only for the provider that it belongs to. Where nothing is configured, local servers are
+probed once; where none answers, the demo model does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from agent_tui_core.blocks import JsonObject
+from agent_tui_core.config.profiles import AgentProfile, Plan, ProviderProfile, api_key
+from agent_tui_core.errors import ConfigError, ProviderError, ProviderRefused
+from agent_tui_core.events import AnswerEnded, StreamEvent
+from agent_tui_core.messages import ModelRequest
+from agent_tui_core.providers.base import ModelProvider
+
+if TYPE_CHECKING:
+    import httpx
+
+DEMO = "demo"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One agent's way to its model."""
+
+    provider: ModelProvider
+    name: str
+    base_url: str
+    model: str
+
+
+class GoneProvider:
+    """Stands for a provider that a resumed agent had and that is no longer configured."""
+
+    def __init__(self, name: str) -> None:
+        self._words = (
+            f"the provider {name!r} of this agent is not configured any more; "
+            "add it to the settings file, or start with --base-url"
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:  # noqa: ARG002
+        """Refuse."""
+        if self._words:
+            raise ProviderRefused(self._words)
+        yield AnswerEnded("error")
+
+    async def models(self) -> list[str]:
+        """Refuse."""
+        raise ProviderRefused(self._words)
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+class Connections:
+    """The providers of one session."""
+
+    def __init__(self, plan: Plan, *, demo: bool, demo_pace: float, environ: Mapping[str, str] = os.environ):
+        self.demo = demo
+        self.local: str | None = None
+        """The local server that was found, by name, when nothing was configured."""
+        self._plan = plan
+        self._pace = demo_pace
+        self._environ = environ
+        self._profiles = dict(plan.providers)
+        self._client: httpx.AsyncClient | None = None
+        self._demo_client: httpx.AsyncClient | None = None
+        self._made: dict[str, ModelProvider] = {}
+
+    async def settle(self) -> None:
+        """Decide between a local server and the demo, when nothing is configured."""
+        if self.demo or self._profiles:
+            return
+        from agent_tui_core.providers.discovery import probe
+
+        found = next((server for server in await probe(self._http()) if server.models), None)
+        if found is None:
+            self.demo = True
+            return
+        self.local = found.name
+        self._profiles[found.name] = ProviderProfile(found.name, found.base_url, None, found.models)
+
+    async def connect(self, profile: AgentProfile) -> Connection:
+        """Return the way to this agent's model; raises `ConfigError` when none can be named."""
+        if self.demo:
+            return self._demo(profile.model or DEMO)
+        name = profile.provider or next(iter(self._profiles), "")
+        chosen = self._profiles.get(name)
+        if chosen is None:
+            raise ConfigError(f"the agent {profile.name!r} has no provider", key="provider")
+        provider = self._provider(chosen)
+        model = profile.model or next(iter(chosen.models), None) or await self._first_model(chosen, provider)
+        return Connection(provider, chosen.name, chosen.base_url, model)
+
+    def reconnect(self, stored: JsonObject) -> Connection:
+        """Return the way to a resumed agent's model, by what was stored of it."""
+        name, url, model = (str(stored.get(key) or "") for key in ("provider", "base_url", "model"))
+        if name == DEMO:
+            return self._demo(model)
+        chosen = self._profiles.get(name)
+        if chosen is None and urlsplit(url).hostname in _LOOPBACK:
+            chosen = ProviderProfile(name, url, None, ())
+        if chosen is None:
+            return Connection(GoneProvider(name), name, url, model)
+        return Connection(self._provider(chosen), chosen.name, chosen.base_url, model)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for provider in self._made.values():
+            await provider.aclose()
+        for client in (self._client, self._demo_client):
+            if client is not None:
+                await client.aclose()
+
+    def _provider(self, profile: ProviderProfile) -> ModelProvider:
+        from agent_tui_core.providers.openai import OpenAIProvider
+
+        if profile.name not in self._made:
+            key = api_key(profile, self._environ)
+            self._made[profile.name] = OpenAIProvider(self._http(), profile.base_url, key)
+        return self._made[profile.name]
+
+    def _demo(self, model: str) -> Connection:
+        from agent_tui_core.providers.demo import DEMO_BASE_URL, DemoTransport
+        from agent_tui_core.providers.http import http_client
+        from agent_tui_core.providers.openai import OpenAIProvider
+
+        if DEMO not in self._made:
+            self._demo_client = http_client(transport=DemoTransport(pace=self._pace))
+            self._made[DEMO] = OpenAIProvider(self._demo_client, DEMO_BASE_URL, None)
+        return Connection(self._made[DEMO], DEMO, DEMO_BASE_URL, model)
+
+    def _http(self) -> httpx.AsyncClient:
+        from agent_tui_core.providers.http import http_client
+
+        if self._client is None:
+            self._client = http_client()
+        return self._client
+
+    async def _first_model(self, profile: ProviderProfile, provider: ModelProvider) -> str:
+        remedy = "name one with --model, AGENT_TUI_MODEL, or model = … in the agent's profile"
+        if urlsplit(profile.base_url).hostname not in _LOOPBACK:
+            raise ConfigError(f"no model is named for the provider {profile.name!r}; {remedy}", key="model")
+        try:
+            offered = await provider.models()
+        except ProviderError as error:
+            raise ConfigError(f"{error}, so its models are unknown; {remedy}", key="model") from error
+        if not offered:
+            raise ConfigError(f"the server at {profile.base_url} offers no model; {remedy}", key="model")
+        return offered[0]

@@ -1,0 +1,93 @@
+"""Owns the entries that an agent's transcript is made of; refuses to fold or to draw.
+
+An entry is changed in place by its `Transcript` alone; everybody else reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from agent_tui_core.blocks import JsonObject, ToolResult
+from agent_tui_core.events import ApprovalPreview, DecidedBy, RunEnd
+
+
+@dataclass(slots=True)
+class UserEntry:
+    """What a person said. `staged` until it is in history; `returned` when it went back to the input box."""
+
+    text: str
+    staged: bool = True
+    returned: str | None = None
+
+
+@dataclass(slots=True)
+class ProseEntry:
+    """Text or reasoning of the model: pieces as they came; once `closed` it never changes again."""
+
+    kind: Literal["text", "reasoning"]
+    pieces: list[str] = field(default_factory=list)
+    closed: bool = False
+    cut: bool = False
+    """The answer was interrupted or broke off here."""
+
+    @property
+    def text(self) -> str:
+        """All of it; the pieces are joined once after it is closed."""
+        if self.closed and len(self.pieces) > 1:
+            self.pieces[:] = ["".join(self.pieces)]
+        return "".join(self.pieces)
+
+
+ToolStatus: TypeAlias = Literal[
+    "proposed",
+    "judging",
+    "waiting",
+    "running",
+    "ok",
+    "error",
+    "denied",
+    "cancelled",
+    "timed_out",
+    "not_run",
+]
+
+
+@dataclass(slots=True)
+class ToolEntry:
+    """A tool call from its first fragment to its result."""
+
+    name: str
+    call_id: str
+    key: str = ""
+    status: ToolStatus = "proposed"
+    raw: list[str] = field(default_factory=list)
+    """Raw JSON pieces of the arguments while they stream in; empty once `input` is whole."""
+    input: JsonObject | None = None
+    decided_by: DecidedBy | None = None
+    reason: str = ""
+    rule: str | None = None
+    started_at: float | None = None
+    progress: str = ""
+    result: ToolResult | None = None
+    seconds: float = 0.0
+    preview: ApprovalPreview | None = None
+
+
+@dataclass(slots=True)
+class NoticeEntry:
+    """Something that was said about the agent, by the program."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+
+
+@dataclass(slots=True)
+class EndEntry:
+    """A run ended in another way than completed."""
+
+    end: RunEnd
+    reason: str
+
+
+Entry: TypeAlias = UserEntry | ProseEntry | ToolEntry | NoticeEntry | EndEntry

@@ -1,0 +1,59 @@
+"""Owns the order "keep, then show" for one agent's events; refuses to make any of its own but states."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from agent_tui_core.agent.journal import uninterrupted
+from agent_tui_core.events import Body, Event, MessageCommitted
+from agent_tui_core.runtime.activity import Activity
+from agent_tui_core.runtime.outbox import Outbox
+
+Record = Callable[..., Awaitable[None]]
+"""`record(run_id, *bodies)`: keep these bodies, in one transaction, or raise `HistoryError`."""
+
+
+class WorkerJournal:
+    """Where the loop of one agent writes."""
+
+    def __init__(self, outbox: Outbox, record: Record) -> None:
+        self._outbox = outbox
+        self._record = record
+        self.activity = Activity()
+        self._settled: list[Event] = []
+        """Committed events up to the last whole message."""
+        self._recent: list[tuple[bool, Event]] = []
+        """What came since, with whether it was committed."""
+
+    async def commit(self, *bodies: Body) -> None:
+        """Keep, then show."""
+        run_id = self._outbox.run_id or ""
+        await uninterrupted(self._keep(run_id, bodies))
+        if any(isinstance(body, MessageCommitted) for body in bodies):
+            self._settled += [event for committed, event in self._recent if committed]
+            self._recent.clear()
+        for body in bodies:
+            self._recent.append((True, self._outbox.append(body)))
+            self._after(body)
+
+    def emit(self, body: Body) -> None:
+        """Show."""
+        self._recent.append((False, self._outbox.append(body)))
+        self._after(body)
+
+    def replay(self, run_id: str, at: float, body: Body) -> None:
+        """Show what history has of an earlier life."""
+        self._settled.append(self._outbox.replay(run_id, at, body))
+
+    def told(self) -> Iterator[Event]:
+        """What a listener that comes later has to know, oldest first."""
+        yield from self._settled
+        for _, event in self._recent:
+            yield event
+
+    def _after(self, body: Body) -> None:
+        if changed := self.activity.after(body):
+            self._outbox.append(changed)
+
+    async def _keep(self, run_id: str, bodies: Sequence[Body]) -> None:
+        await self._record(run_id, *bodies)

@@ -1,0 +1,264 @@
+"""Owns the run of a dashboard: the only room where a plan becomes objects; refuses to draw or to decide.
+
+`open_session` opens the history, finds the models, makes the agents, and sees to it that all of it ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+
+from agent_tui_core.agent.approvals import ApprovalDesk
+from agent_tui_core.agent.permissions import Permissions
+from agent_tui_core.blocks import JsonObject
+from agent_tui_core.config.profiles import AgentProfile, Plan, check_agent
+from agent_tui_core.errors import ConfigError
+from agent_tui_core.history.store import History, StoredConversation, StoredSession
+from agent_tui_core.hooks.chain import Hooks
+from agent_tui_core.messages import new_id
+from agent_tui_core.runtime.assembly import Assembly, Birth, profile_from, stored_profile
+from agent_tui_core.runtime.connections import DEMO, Connection, Connections
+from agent_tui_core.runtime.supervisor import Supervisor
+from agent_tui_core.runtime.worker import Worker, WorkerIdentity
+
+log = logging.getLogger(__name__)
+
+HISTORY_FILE = "history.db"
+DEMO_GREETING = (
+    "This is the built-in demo: scripted agents, real tools, a sample workspace. "
+    "Connect a model: start Ollama or LM Studio, or set OPENAI_API_KEY or OPENAI_BASE_URL."
+)
+
+
+class Session:
+    """Everything that one dashboard runs on."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        session_id: str,
+        history: History,
+        connections: Connections,
+        hooks: Hooks,
+    ) -> None:
+        self.plan = plan
+        self.id = session_id
+        self.permissions = Permissions()
+        self.desk = ApprovalDesk(self.permissions.session.add_allow)
+        self.greeting = ""
+        """What a person should know about where the models come from; empty when they said it themselves."""
+        self._history = history
+        self._connections = connections
+        self._assembly = Assembly(history, self.permissions, self.desk, hooks)
+        self._supervisor = Supervisor()
+        self._demo_workspace: Path | None = None
+
+    @property
+    def demo(self) -> bool:
+        """The demo model answers."""
+        return self._connections.demo
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        """The agents, in their order."""
+        return self._supervisor.workers
+
+    @property
+    def running(self) -> int:
+        """How many agents have a run."""
+        return self._supervisor.running
+
+    def watch(self, wake: Callable[[], None]) -> None:
+        """Call `wake` when agents come or go; it must only set a flag or schedule."""
+        self._supervisor.watch(wake)
+
+    def interrupt_all(self) -> int:
+        """Interrupt every run; return how many there were."""
+        return self._supervisor.interrupt_all()
+
+    async def remove_worker(self, agent_id: str) -> None:
+        """End one agent; its history stays."""
+        await self._supervisor.remove(agent_id)
+
+    async def add_worker(self, profile: str | None = None, *, name: str | None = None) -> Worker:
+        """Make an agent of a profile ("default" without one); raises `ConfigError` or `HistoryError`."""
+        chosen = self.plan.profiles.get(profile or "default")
+        if chosen is None:
+            known = ", ".join(self.plan.profiles)
+            raise ConfigError(f"there is no profile {profile!r}; there is: {known}", key="agents")
+        if self.demo:
+            chosen = self._as_demo(chosen)
+        return await self._make(replace(chosen, name=self._free_name(name or chosen.name)))
+
+    async def close(self) -> None:
+        """End all agents, then close connections and history."""
+        await self._supervisor.close()
+        await self._connections.close()
+        await self._history.close()
+
+    # --- how it begins --------------------------------------------------------------------------------------
+
+    async def begin(self, *, start_demo: bool) -> None:
+        """Make the planned agents; in the demo, give them their first prompts."""
+        if self.demo:
+            await self._begin_demo(start=start_demo)
+            return
+        default = self.plan.profiles["default"]
+        planned = self.plan.agents or (replace(default, name="agent-1"),)
+        for profile in planned:
+            await self._make(profile)
+        if self._connections.local is not None:
+            model = self.workers[0].model
+            self.greeting = f"Found {self._connections.local} on this machine: using its model {model}."
+
+    async def take_up(self, stored: StoredSession) -> None:
+        """Make the agents of an earlier session as they were left."""
+        for conversation in stored.conversations:
+            await self._revive(conversation)
+        if self.demo:
+            self.greeting = DEMO_GREETING
+
+    async def _begin_demo(self, *, start: bool) -> None:
+        from agent_tui_core.providers.demo import DEMO_AGENTS
+
+        self.greeting = DEMO_GREETING
+        wanted = self.plan.agents
+        roles = islice(cycle(DEMO_AGENTS), len(wanted) or len(DEMO_AGENTS))
+        for index, role in enumerate(roles):
+            base = wanted[index] if wanted else self.plan.profiles["default"]
+            name = base.name if wanted else self._free_name(role.name)
+            profile = replace(base, name=name, model=role.model, system_prompt=role.system_prompt)
+            worker = await self._make(replace(profile, workspace=self._demo_folder(), provider=None))
+            if start:
+                worker.prompt(role.prompt)
+
+    def _as_demo(self, profile: AgentProfile) -> AgentProfile:
+        from agent_tui_core.providers.demo import DEMO_AGENTS
+
+        role = DEMO_AGENTS[len(self.workers) % len(DEMO_AGENTS)]
+        return replace(
+            profile,
+            name=role.name,
+            model=role.model,
+            system_prompt=role.system_prompt,
+            workspace=self._demo_folder(),
+            provider=None,
+        )
+
+    def _demo_folder(self) -> Path:
+        if self._demo_workspace is None:
+            self._demo_workspace = new_demo_workspace()
+        return self._demo_workspace
+
+    # --- one agent ------------------------------------------------------------------------------------------
+
+    async def _make(self, profile: AgentProfile) -> Worker:
+        import os
+
+        check_agent(profile, self.plan.providers.get(profile.provider or ""), os.environ)
+        connection = await self._connections.connect(profile)
+        number = max((worker.number for worker in self.workers), default=0) + 1
+        identity = _identity(new_id(), number, profile, connection)
+        conversation_id = await self._history.add_conversation(
+            self.id,
+            agent_id=identity.id,
+            name=identity.name,
+            position=number,
+            profile=stored_profile(profile, connection),
+        )
+        worker = self._assembly.worker(Birth(identity, profile, connection.provider, conversation_id))
+        self._supervisor.add(worker)
+        return worker
+
+    async def _revive(self, stored: StoredConversation) -> None:
+        profile, lost = self._workspace_of(profile_from(stored.name, stored.profile), stored.profile)
+        connection = self._connections.reconnect(stored.profile)
+        identity = _identity(stored.agent_id, stored.position, profile, connection)
+        worker = self._assembly.worker(Birth(identity, profile, connection.provider, stored.id))
+        await worker.restore(stored.bodies)
+        if lost is not None:
+            worker.notice(lost)
+        self._supervisor.add(worker)
+
+    def _workspace_of(self, profile: AgentProfile, stored: JsonObject) -> tuple[AgentProfile, str | None]:
+        """A demo workspace was temporary: when it is gone, a fresh copy takes its place."""
+        if profile.workspace.is_dir():
+            if stored.get("provider") == DEMO:
+                self._demo_workspace = profile.workspace
+            return profile, None
+        if stored.get("provider") == DEMO:
+            return replace(profile, workspace=self._demo_folder()), "The sample workspace was made anew."
+        words = f"The workspace {profile.workspace} is gone: tools will fail until it is back."
+        return profile, words
+
+    def _free_name(self, wanted: str) -> str:
+        taken = {worker.name for worker in self.workers}
+        stem = "agent" if wanted == "default" else wanted
+        names = (f"{stem}-{number}" for number in range(1, len(taken) + 2))
+        if stem != "agent" and stem not in taken:
+            return stem
+        return next(name for name in names if name not in taken)
+
+
+@asynccontextmanager
+async def open_session(
+    plan: Plan,
+    *,
+    resume: str | None = None,
+    demo_pace: float = 1.0,
+    start_demo: bool = True,
+    hooks: Hooks | None = None,
+) -> AsyncIterator[Session]:
+    """Open a session by plan, or an earlier one: `resume` is the start of its id, or "" for the newest.
+
+    Raises `ConfigError` and `HistoryError` before anything runs. `start_demo` lets the demo agents begin by
+    themselves.
+    """
+    history = await History.open(plan.data_dir / HISTORY_FILE)
+    try:
+        stored = None if resume is None else await history.load(resume or None)
+        demo = plan.demo if stored is None else stored.demo
+        connections = Connections(plan, demo=demo, demo_pace=demo_pace)
+        if stored is None:
+            await connections.settle()
+            session_id = await history.start_session(str(plan.workspace), demo=connections.demo)
+        else:
+            session_id = stored.id
+    except BaseException:
+        await history.close()
+        raise
+    session = Session(plan, session_id, history, connections, hooks or Hooks())
+    try:
+        if stored is None:
+            await session.begin(start_demo=start_demo)
+        else:
+            await session.take_up(stored)
+        yield session
+    finally:
+        await session.close()
+
+
+def new_demo_workspace() -> Path:
+    """Copy the sample workspace into a fresh private temporary folder."""
+    import tempfile
+
+    from agent_tui_core.providers.demo import copy_workspace
+
+    folder = Path(tempfile.mkdtemp(prefix="agent-tui-demo-")).resolve()
+    copy_workspace(folder)
+    return folder
+
+
+def _identity(agent_id: str, number: int, profile: AgentProfile, connection: Connection) -> WorkerIdentity:
+    return WorkerIdentity(
+        id=agent_id,
+        number=number,
+        name=profile.name,
+        model=connection.model,
+        provider=connection.name,
+        workspace=profile.workspace,
+    )

@@ -1,0 +1,311 @@
+"""Owns the reading of one agent's events: a fold into entries, state and counters; refuses to draw.
+
+A pane, a script or a web page each fold the same events into one of these and show what became dirty. The
+fold never raises on an odd order of events: what it cannot place it ignores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from agent_tui_core.blocks import Reasoning, Text, ToolUse
+from agent_tui_core.events import (
+    AgentState,
+    AnswerEnded,
+    ApprovalRequested,
+    ApprovalSettled,
+    Body,
+    Event,
+    MessageCommitted,
+    Noticed,
+    PromptReturned,
+    QueueChanged,
+    ReasoningDelta,
+    RequestRetrying,
+    RequestStarted,
+    RunEnd,
+    RunEnded,
+    RunStarted,
+    StateChanged,
+    TextDelta,
+    ToolEnded,
+    ToolJudged,
+    ToolProgressed,
+    ToolProposed,
+    ToolStarted,
+    ToolUseDelta,
+    UsageReported,
+    WorkerClosed,
+    WorkerFailed,
+)
+from agent_tui_core.messages import Message, Usage
+from agent_tui_core.runtime.entries import (
+    EndEntry,
+    Entry,
+    NoticeEntry,
+    ProseEntry,
+    ToolEntry,
+    UserEntry,
+)
+
+PROGRESS_KEPT = 8_000
+"""Characters of a running tool's output that an entry keeps: the end of it."""
+
+
+class Transcript:
+    """What one agent did, as a list of entries that only grows, and what it is doing now."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.dirty: set[int] = set()
+        """Indexes of entries that changed since the reader last cleared this set."""
+        self.state: AgentState = "idle"
+        self.detail = ""
+        self.state_since = 0.0
+        self.last_at = 0.0
+        self.queue: tuple[str, ...] = ()
+        self.usage = Usage()
+        """The sum over all answers; the running one included."""
+        self.run_started_at: float | None = None
+        self.run_ended_at: float | None = None
+        self.waiting: dict[str, ApprovalRequested] = {}
+        """Open questions by request id, oldest first."""
+        self.returned: PromptReturned | None = None
+        """A prompt that came back; whoever puts it into an input box sets this to None."""
+        self.characters = 0
+        """Characters of text, reasoning and arguments that were streamed, for a rate."""
+        self.closed = False
+        self._tail: int | None = None
+        self._calls: dict[int, int] = {}
+        self._by_key: dict[str, int] = {}
+        self._answer_usage = Usage()
+        self._base_usage = Usage()
+        self._streamed = False
+
+    def apply(self, events: Iterable[Event]) -> None:
+        """Fold events, in order."""
+        for event in events:
+            self.last_at = event.at
+            self._apply(event.body, event.at)
+
+    def _apply(self, body: Body, at: float) -> None:  # noqa: C901 - one flat table of the union
+        match body:
+            case TextDelta(text):
+                self._grow("text", text)
+            case ReasoningDelta(text):
+                self._grow("reasoning", text)
+            case ToolUseDelta():
+                self._propose(body)
+            case UsageReported(usage):
+                self._answer_usage = self._answer_usage.maximum(usage)
+                self.usage = self._base_usage.plus(self._answer_usage)
+            case AnswerEnded():
+                self._close_tail()
+            case RunStarted(prompt):
+                self.run_started_at, self.run_ended_at = at, None
+                if prompt is not None:
+                    self._add(UserEntry(prompt.text))
+            case RequestStarted():
+                self._begin_answer()
+            case RequestRetrying():
+                self._begin_answer()
+            case MessageCommitted(message):
+                self._commit(message)
+            case ToolProposed(key, call):
+                self._place(key, call)
+            case (
+                ToolJudged()
+                | ApprovalRequested()
+                | ApprovalSettled()
+                | ToolStarted()
+                | ToolProgressed()
+                | ToolEnded()
+            ):
+                self._apply_to_call(body, at)
+            case RunEnded(end, reason):
+                self._end_run(end, reason, at)
+            case StateChanged(state, detail):
+                if (state, detail) != (self.state, self.detail):
+                    self.state_since = at
+                self.state, self.detail = state, detail
+            case QueueChanged(prompts):
+                self.queue = prompts
+            case PromptReturned():
+                self._return_prompt(body)
+            case Noticed(level, text):
+                self._add(NoticeEntry(level, text))
+            case WorkerFailed(reason):
+                self._add(NoticeEntry("error", reason))
+            case WorkerClosed():
+                self.closed = True
+
+    # --- prose ----------------------------------------------------------------------------------------------
+
+    def _grow(self, kind: Literal["text", "reasoning"], text: str) -> None:
+        if not text:
+            return
+        self._streamed = True
+        self.characters += len(text)
+        tail = None if self._tail is None else self.entries[self._tail]
+        if not isinstance(tail, ProseEntry) or tail.kind != kind:
+            self._close_tail()
+            self._tail = self._add(ProseEntry(kind))
+            tail = self.entries[self._tail]
+        if isinstance(tail, ProseEntry) and self._tail is not None:
+            tail.pieces.append(text)
+            self.dirty.add(self._tail)
+
+    def _close_tail(self, *, cut: bool = False) -> None:
+        if self._tail is None:
+            return
+        tail = self.entries[self._tail]
+        if isinstance(tail, ProseEntry):
+            tail.closed, tail.cut = True, cut
+        self.dirty.add(self._tail)
+        self._tail = None
+
+    def _begin_answer(self) -> None:
+        self._close_tail(cut=True)
+        self._calls.clear()
+        self._streamed = False
+        self._base_usage, self._answer_usage = self.usage, Usage()
+
+    # --- messages -------------------------------------------------------------------------------------------
+
+    def _commit(self, message: Message) -> None:
+        match message.role:
+            case "user":
+                self._settle_user(message.text)
+            case "assistant":
+                self._close_tail(cut=message.stop_reason in {"interrupted", "error"})
+                if not self._streamed:
+                    self._replay(message)
+                self._drop_unfinished(message)
+                self._streamed = False
+            case "tool":
+                pass
+
+    def _settle_user(self, text: str) -> None:
+        for index in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[index]
+            if isinstance(entry, UserEntry):
+                if entry.staged and entry.returned is None:
+                    entry.staged = False
+                    self.dirty.add(index)
+                    return
+                break
+        self._add(UserEntry(text, staged=False))
+
+    def _replay(self, message: Message) -> None:
+        for block in message.blocks:
+            match block:
+                case Text(text):
+                    self._add(ProseEntry("text", [text], closed=True))
+                case Reasoning(text) if text:
+                    self._add(ProseEntry("reasoning", [text], closed=True))
+                case ToolUse(id=call_id, name=name, input=input_):
+                    self._calls[len(self._calls)] = self._add(ToolEntry(name, call_id, input=input_))
+                case _:
+                    pass
+        cut = message.stop_reason in {"interrupted", "error"}
+        if cut and self.entries and isinstance(last := self.entries[-1], ProseEntry):
+            last.cut = True
+        if message.usage is not None:
+            self.usage = self._base_usage = self.usage.plus(message.usage)
+
+    def _drop_unfinished(self, message: Message) -> None:
+        kept = len(message.tool_uses)
+        for call, index in list(self._calls.items()):
+            entry = self.entries[index]
+            if call >= kept and isinstance(entry, ToolEntry) and not entry.key:
+                entry.status, entry.reason = "not_run", "the answer broke off before this call was whole"
+                self.dirty.add(index)
+                del self._calls[call]
+
+    # --- calls ----------------------------------------------------------------------------------------------
+
+    def _propose(self, delta: ToolUseDelta) -> None:
+        self._streamed = True
+        self.characters += len(delta.arguments)
+        index = self._calls.get(delta.call)
+        if index is None:
+            self._close_tail()
+            index = self._calls[delta.call] = self._add(ToolEntry(delta.name, delta.id))
+        entry = self.entries[index]
+        if isinstance(entry, ToolEntry):
+            entry.name, entry.call_id = delta.name, delta.id
+            entry.raw.append(delta.arguments)
+            self.dirty.add(index)
+
+    def _place(self, key: str, call: ToolUse) -> None:
+        index = next(
+            (
+                i
+                for i in self._calls.values()
+                if isinstance(e := self.entries[i], ToolEntry) and not e.key and e.call_id == call.id
+            ),
+            None,
+        )
+        if index is None:
+            index = self._add(ToolEntry(call.name, call.id))
+        self._by_key[key] = index
+        entry = self.entries[index]
+        if isinstance(entry, ToolEntry):
+            entry.key, entry.name, entry.input, entry.status = key, call.name, call.input, "judging"
+            entry.raw.clear()
+            self.dirty.add(index)
+
+    def _apply_to_call(
+        self,
+        body: ToolJudged | ApprovalRequested | ApprovalSettled | ToolStarted | ToolProgressed | ToolEnded,
+        at: float,
+    ) -> None:
+        index = self._by_key.get(body.key)
+        entry = None if index is None else self.entries[index]
+        if index is None or not isinstance(entry, ToolEntry):
+            return
+        match body:
+            case ToolJudged():
+                entry.input, entry.decided_by = body.input, body.by
+                entry.reason, entry.rule = body.reason, body.rule
+                if body.allowed:
+                    entry.status = "judging"
+            case ApprovalRequested(request=request):
+                self.waiting[request.id] = body
+                entry.status, entry.preview = "waiting", request.preview
+            case ApprovalSettled(request_id=request_id):
+                self.waiting.pop(request_id, None)
+                entry.status = "judging"
+            case ToolStarted(input=input_):
+                entry.input, entry.status, entry.started_at = input_, "running", at
+            case ToolProgressed(output=output):
+                entry.progress = (entry.progress + output)[-PROGRESS_KEPT:]
+            case ToolEnded():
+                entry.status, entry.result, entry.seconds = body.outcome, body.result, body.seconds
+                entry.preview, entry.progress = body.preview or entry.preview, ""
+        self.dirty.add(index)
+
+    # --- ends -----------------------------------------------------------------------------------------------
+
+    def _end_run(self, end: RunEnd, reason: str, at: float) -> None:
+        self._close_tail(cut=end in {"interrupted", "failed"})
+        self._base_usage, self._answer_usage = self.usage, Usage()
+        self.run_ended_at = at
+        if end != "completed":
+            self._add(EndEntry(end, reason))
+
+    def _return_prompt(self, body: PromptReturned) -> None:
+        self.returned = body
+        for index in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[index]
+            if isinstance(entry, UserEntry):
+                if entry.staged and entry.text == body.prompt:
+                    entry.returned = body.reason
+                    self.dirty.add(index)
+                return
+
+    def _add(self, entry: Entry) -> int:
+        self.entries.append(entry)
+        self.dirty.add(len(self.entries) - 1)
+        return len(self.entries) - 1

@@ -1,0 +1,289 @@
+"""Owns the life of one agent: its conversation, its run, its queue, its state; refuses to know other agents.
+
+At most one run at a time. Nothing that happens in a run leaves this room as an exception: a bug ends the
+run and is told in the agent's own events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from agent_tui_core.agent.conversation import Conversation
+from agent_tui_core.blocks import Text
+from agent_tui_core.errors import HistoryError
+from agent_tui_core.events import (
+    AgentState,
+    Body,
+    MessageCommitted,
+    Noticed,
+    PromptReturned,
+    QueueChanged,
+    RunEnded,
+    WorkerClosed,
+    WorkerFailed,
+)
+from agent_tui_core.hooks.chain import Hooks
+from agent_tui_core.hooks.points import UserPromptSubmitEvent
+from agent_tui_core.messages import Message, new_id
+from agent_tui_core.runtime.journal import WorkerJournal
+from agent_tui_core.runtime.outbox import Outbox, Subscription
+from agent_tui_core.runtime.resume import Happened, left_open
+
+log = logging.getLogger(__name__)
+
+
+class Runner(Protocol):
+    """What runs a prompt: the loop."""
+
+    async def run(self, prompt: Message | None) -> RunEnded:
+        """Run to one of the four ends."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerIdentity:
+    """Who an agent is; never changes."""
+
+    id: str
+    number: int
+    """Its place on the dashboard, from 1."""
+    name: str
+    model: str
+    provider: str
+    workspace: Path
+    profile: str | None = None
+
+
+class Worker:
+    """One agent. All methods but `close` return at once; call them from the event loop's thread."""
+
+    def __init__(
+        self,
+        identity: WorkerIdentity,
+        conversation: Conversation,
+        outbox: Outbox,
+        journal: WorkerJournal,
+        runner: Runner,
+        hooks: Hooks,
+        branch: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self.identity = identity
+        self.conversation = conversation
+        self._outbox = outbox
+        self._journal = journal
+        self._runner = runner
+        self._hooks = hooks
+        self._branch = branch
+        self._queue: list[str] = []
+        self._task: asyncio.Task[None] | None = None
+        self._interrupting = False
+        self._closed = False
+        self._goes_on = False
+
+    # --- what it is -----------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """Its key, unique in the history."""
+        return self.identity.id
+
+    @property
+    def number(self) -> int:
+        """Its place on the dashboard, from 1."""
+        return self.identity.number
+
+    @property
+    def name(self) -> str:
+        """What the person calls it."""
+        return self.identity.name
+
+    @property
+    def model(self) -> str:
+        """The model that answers."""
+        return self.identity.model
+
+    @property
+    def provider(self) -> str:
+        """The name of the provider that the model is reached through."""
+        return self.identity.provider
+
+    @property
+    def workspace(self) -> Path:
+        """The folder it works in."""
+        return self.identity.workspace
+
+    @property
+    def branch(self) -> str | None:
+        """The git branch of its workspace, when there is one."""
+        return self._branch()
+
+    @property
+    def state(self) -> AgentState:
+        """What it does now."""
+        return self._journal.activity.state
+
+    @property
+    def busy(self) -> bool:
+        """A run is going on."""
+        return self._task is not None and not self._task.done()
+
+    @property
+    def queue(self) -> tuple[str, ...]:
+        """The prompts that wait for the run to end, oldest first."""
+        return tuple(self._queue)
+
+    # --- what one can tell it -------------------------------------------------------------------------------
+
+    def prompt(self, text: str) -> None:
+        """Run this now, or queue it when a run is going on. Blank text is ignored."""
+        if not text.strip() or self._closed:
+            return
+        if self.busy:
+            self._queue.append(text)
+            self._tell_queue()
+        else:
+            self._start(text)
+
+    def prompt_now(self, text: str) -> None:
+        """Interrupt what is going on and go on with this; what is queued stays behind it."""
+        if not text.strip() or self._closed:
+            return
+        if not self.busy:
+            self._start(text)
+            return
+        self._queue.insert(0, text)
+        self._tell_queue()
+        self.interrupt(and_go_on=True)
+
+    def unqueue(self, index: int) -> str | None:
+        """Take a queued prompt back; None when there is none at that place."""
+        if not -len(self._queue) <= index < len(self._queue):
+            return None
+        text = self._queue.pop(index)
+        self._tell_queue()
+        return text
+
+    def interrupt(self, *, and_go_on: bool = False) -> bool:
+        """Stop the run; False when there is none. Queued prompts stay, and stay unsent unless `and_go_on`."""
+        if not self.busy or self._task is None:
+            return False
+        self._goes_on = and_go_on
+        if not self._interrupting:
+            self._interrupting = True
+            if changed := self._journal.activity.stop():
+                self._outbox.append(changed)
+            self._task.cancel()
+        return True
+
+    def go_on(self) -> bool:
+        """Send the oldest queued prompt, when nothing runs."""
+        if self.busy or not self._queue or self._closed:
+            return False
+        text = self._queue.pop(0)
+        self._tell_queue()
+        self._start(text)
+        return True
+
+    def notice(self, text: str) -> None:
+        """Say something in the agent's pane."""
+        self._journal.emit(Noticed("info", text))
+
+    def subscribe(self, wake: Callable[[], None] | None = None) -> Subscription:
+        """Hear of everything: what happened so far comes first."""
+        subscription = self._outbox.subscribe(wake)
+        for event in self._journal.told():
+            subscription.push(event)
+        for body in (self._journal.activity.snapshot(), QueueChanged(self.queue)):
+            subscription.push(self._outbox.latest(body))
+        return subscription
+
+    async def idle(self) -> None:
+        """Wait until no run is going on."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait({self._task})
+
+    async def close(self) -> None:
+        """Stop for good. What was committed stays in history."""
+        self._closed = True
+        self.interrupt()
+        await self.idle()
+        self._outbox.append(WorkerClosed())
+
+    # --- how it comes back ----------------------------------------------------------------------------------
+
+    async def restore(self, past: Sequence[Happened]) -> None:
+        """Take up what history has of this agent, and end what a crash left open. Raises `HistoryError`."""
+        for run_id, at, body in past:
+            self._journal.replay(run_id, at, body)
+            self._take_up(body)
+        left = left_open(past)
+        if left is None:
+            return
+        self._outbox.run_id = left.run_id
+        await self._journal.commit(*left.bodies)
+        for body in left.bodies:
+            self._take_up(body)
+        if left.prompt is not None:
+            self._journal.emit(PromptReturned(left.prompt, "the program ended before an answer came"))
+        self._outbox.run_id = None
+
+    def _take_up(self, body: Body) -> None:
+        if isinstance(body, MessageCommitted):
+            self.conversation.append(body.message)
+
+    # --- one run --------------------------------------------------------------------------------------------
+
+    def _start(self, text: str) -> None:
+        self._interrupting = self._goes_on = False
+        self._task = asyncio.create_task(self._live(text), name=f"agent {self.number}")
+
+    async def _live(self, text: str) -> None:
+        self._outbox.run_id = new_id()
+        ended: RunEnded | None = None
+        try:
+            prompt = await self._submit(text)
+            if prompt is not None:
+                ended = await self._runner.run(prompt)
+        except asyncio.CancelledError:
+            self._end_early(text)
+        except HistoryError as error:
+            self._fail(str(error))
+        except Exception as bug:
+            log.exception("agent %s (%s) failed", self.number, self.name)
+            self._fail(f"a bug ended the run: {type(bug).__name__}: {bug} — the log file has the details")
+        self._outbox.run_id = None
+        self._task = None
+        if (ended is not None and ended.end == "completed") or self._goes_on:
+            self.go_on()
+
+    async def _submit(self, text: str) -> Message | None:
+        verdict = await self._hooks.on_prompt(
+            UserPromptSubmitEvent(text, self.conversation.messages, self.id)
+        )
+        if verdict.blocked is not None:
+            self._journal.emit(PromptReturned(text, f"blocked by a hook: {verdict.blocked}"))
+            self._journal.emit(Noticed("warning", f"The prompt was not sent: {verdict.blocked}"))
+            return None
+        blocks = tuple(Text(part) for part in (verdict.prompt, *verdict.context))
+        return Message("user", blocks)
+
+    def _end_early(self, text: str) -> None:
+        """The interrupt came before the run began or after it ended."""
+        if self._journal.activity.state == "stopping":
+            self._journal.emit(PromptReturned(text, "by you"))
+            self._tell_state("interrupted")
+
+    def _fail(self, reason: str) -> None:
+        self._journal.emit(WorkerFailed(reason))
+        self._tell_state("failed", reason)
+
+    def _tell_state(self, state: AgentState, detail: str = "") -> None:
+        self._outbox.append(self._journal.activity.become(state, detail))
+
+    def _tell_queue(self) -> None:
+        self._outbox.append(QueueChanged(self.queue))

@@ -1,0 +1,120 @@
+"""Owns results that somebody else delivers: calls that sleep until they are completed, failed or cancelled.
+
+Refuses a second answer, and to keep an entry after its wait ended. A tool that takes the context starts what
+it needs elsewhere, hands over `context.call_key`, and returns `await registry.wait(context.call_key)`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+
+from agent_tui_core.tools.base import ToolOutput, as_output
+
+DEFAULT_TIMEOUT = 300.0
+NO_RESULT = "(no result)"
+NO_REASON = "it failed without a reason"
+CANCELLED = "it was cancelled"
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One call: open, then settled, then collected by the wait that removes it."""
+
+    outcome: ToolOutput | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    """The loop of the one who waits; None while nobody does."""
+    settled: asyncio.Event | None = None
+
+
+class AsyncToolRegistry:
+    """Calls that wait for their result. Whoever has it may be in any task or thread; the first one wins."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {}
+        self._lock = Lock()
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The ids that still want an answer, oldest first."""
+        with self._lock:
+            return tuple(call_id for call_id, entry in self._entries.items() if entry.outcome is None)
+
+    def register(self, call_id: str) -> None:
+        """Make the id known before anyone waits, so that an early answer is kept for the wait.
+
+        Raises ValueError when it is known already. Follow it with `wait`, or with `forget`.
+        """
+        with self._lock:
+            if call_id in self._entries:
+                raise ValueError(f"the call {call_id!r} is registered already")
+            self._entries[call_id] = _Entry()
+
+    def forget(self, call_id: str) -> bool:
+        """Drop a registered call that nobody waits for; False when there is none."""
+        with self._lock:
+            entry = self._entries.get(call_id)
+            if entry is None or entry.loop is not None:
+                return False
+            del self._entries[call_id]
+            return True
+
+    async def wait(self, call_id: str, timeout: float | None = DEFAULT_TIMEOUT) -> ToolOutput:
+        """Register the id, unless `register` did, and sleep until its answer; then it is unknown again.
+
+        A failure, a `cancel` and the end of the time are error results with words for the model. The
+        cancellation of this task is passed on. Raises ValueError when somebody waits for the id already.
+        """
+        settled = asyncio.Event()
+        entry = self._claim(call_id, settled)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await settled.wait()
+        finally:
+            with self._lock:
+                self._entries.pop(call_id, None)
+                outcome = entry.outcome  # an answer that was accepted counts, even in the last moment
+        return outcome or ToolOutput(f"no result came within {timeout or 0:g} s", is_error=True)
+
+    def complete(self, call_id: str, value: object = None) -> bool:
+        """Deliver a result (text, JSON data or a `ToolOutput`); False when no such call is open.
+
+        Raises `ToolError` when the value cannot be made into text; the call stays open then.
+        """
+        output = as_output(value)
+        empty = not output.content and not output.images
+        return self._settle(call_id, ToolOutput(NO_RESULT, output.is_error) if empty else output)
+
+    def fail(self, call_id: str, why: str = "") -> bool:
+        """Deliver an error that the model reads; False when no such call is open."""
+        return self._settle(call_id, ToolOutput(why.strip() or NO_REASON, is_error=True))
+
+    def cancel(self, call_id: str) -> bool:
+        """End the wait with an error result that says so; False when no such call is open."""
+        return self._settle(call_id, ToolOutput(CANCELLED, is_error=True))
+
+    def _claim(self, call_id: str, settled: asyncio.Event) -> _Entry:
+        with self._lock:
+            entry = self._entries.setdefault(call_id, _Entry())
+            if entry.loop is not None:
+                raise ValueError(f"somebody waits for the call {call_id!r} already")
+            entry.loop = asyncio.get_running_loop()
+            entry.settled = settled
+            if entry.outcome is not None:
+                settled.set()
+            return entry
+
+    def _settle(self, call_id: str, outcome: ToolOutput) -> bool:
+        with self._lock:
+            entry = self._entries.get(call_id)
+            if entry is None or entry.outcome is not None:
+                return False
+            if entry.loop is not None and entry.settled is not None:
+                if entry.loop.is_closed():
+                    return False
+                entry.loop.call_soon_threadsafe(entry.settled.set)
+            entry.outcome = outcome
+            return True

@@ -1,0 +1,344 @@
+"""Owns the walk and the matching of Glob and Grep, as a program of its own that its parent can kill.
+
+Refuses to import the package (it is started by its file name), to follow a link and to print without bound.
+A model's regular expression and a foreign .gitignore can match for ever; only the end of a process ends that.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+NEVER = frozenset({".git", ".hg", ".svn"})
+MAX_DEPTH = 100
+MAX_SEARCHED_BYTES = 5 * 2**20
+MAX_NAMED_BYTES = 64 * 2**20
+MAX_MATCHES = 1_000
+MAX_FILES = 1_000
+LINE_WIDTH = 300
+MEMORY = 2 * 2**30
+BRACES = 64
+
+
+class Found(NamedTuple):
+    """A file of the walk."""
+
+    relative: str
+    """Its path below the root, with slashes."""
+    name: str
+    folder: int
+    """A descriptor of the folder it is in, open until the walk goes on."""
+
+
+class Stopped(Exception):
+    """The output is full or the time is over; says so in words."""
+
+
+class Ignored:
+    """What the .gitignore files between the workspace and a path say about that path."""
+
+    def __init__(self, workspace: str, root: str) -> None:
+        self._specs: dict[str, list[GitIgnoreSpec]] = {}
+        self._root = root
+        if root != workspace and not root.startswith(workspace.rstrip("/") + "/"):
+            return
+        at = workspace
+        self._load(joined(workspace, ".git/info/exclude"), below=workspace)
+        for part in os.path.relpath(root, workspace).split("/"):
+            if at != root:
+                self._load(joined(at, ".gitignore"), below=at)
+                at = joined(at, part)
+        if self.hides(root, folder=True):
+            self._specs.clear()  # who names an ignored folder wants to look into it
+
+    def enter(self, folder: str, names: list[str]) -> None:
+        """Read the rules of a folder that the walk comes to."""
+        if ".gitignore" in names:
+            self._load(joined(folder, ".gitignore"), below=folder)
+
+    def hides(self, path: str, *, folder: bool) -> bool:
+        """Whether the deepest rules that say anything about `path` say that it is ignored."""
+        at = path
+        while self._specs and len(at) > 1:
+            at = at.rpartition("/")[0] or "/"
+            for spec in reversed(self._specs.get(at, [])):
+                verdict = spec.check_file(os.path.relpath(path, at) + ("/" if folder else "")).include
+                if verdict is not None:
+                    return verdict
+        return False
+
+    def _load(self, file: str, *, below: str) -> None:
+        with suppress(OSError, ValueError):
+            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with os.fdopen(descriptor, errors="replace") as opened:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    return
+                lines = opened.read(256 * 1024).split("\n")
+            from pathspec import GitIgnoreSpec
+
+            self._specs.setdefault(below, []).append(GitIgnoreSpec.from_lines(lines))
+
+
+def joined(folder: str, name: str) -> str:
+    """Return the path of `name` in `folder`."""
+    return f"{folder.rstrip('/')}/{name}"
+
+
+def walk(root: str, workspace: str, until: float) -> Iterator[Found]:
+    """Yield the files below `root` that no rule hides, folder by folder, by name."""
+    ignored = Ignored(workspace, root)
+    for folder, folders, names, descriptor in os.fwalk(root):
+        if time.monotonic() > until:
+            raise Stopped("time is over; name a smaller folder in `path`")
+        ignored.enter(folder, names)
+        deep = folder.count("/") - root.count("/") >= MAX_DEPTH
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not deep and name not in NEVER and not ignored.hides(joined(folder, name), folder=True)
+        )
+        for name in sorted(names):
+            path = joined(folder, name)
+            if not ignored.hides(path, folder=False):
+                yield Found(os.path.relpath(path, root), name, descriptor)
+
+
+def glob_regex(pattern: str, *, anywhere: bool) -> re.Pattern[str]:
+    """Translate a glob: `**` spans folders, `*` and `?` do not, `{a,b}` are alternatives.
+
+    With `anywhere` a pattern without a slash matches the name of a file in any folder.
+    """
+    alternatives = []
+    for plain in _without_braces(pattern):
+        parts = [part for part in plain.split("/") if part not in ("", ".")]
+        if anywhere and len(parts) == 1 and parts != ["**"]:
+            parts.insert(0, "**")
+        alternatives.append(_translated(parts))
+    return re.compile(f"(?s:{'|'.join(alternatives)})")
+
+
+def _without_braces(pattern: str) -> list[str]:
+    done: list[str] = []
+    waiting = [pattern]
+    while waiting:
+        current = waiting.pop()
+        found = re.search(r"\{([^{}]*,[^{}]*)\}", current)
+        if not found or len(done) + len(waiting) >= BRACES:
+            done.append(current)
+            continue
+        options = found[1].split(",")
+        waiting += [current[: found.start()] + option + current[found.end() :] for option in options]
+    return done
+
+
+def _translated(parts: list[str]) -> str:
+    pieces = []
+    for index, part in enumerate(parts):
+        last = index == len(parts) - 1
+        if part == "**":
+            if index and parts[index - 1] == "**":
+                continue
+            pieces.append(".+" if last else "(?:[^/]+/)*")
+        else:
+            pieces.append(_segment(part) + ("" if last else "/"))
+    return "".join(pieces)
+
+
+def _segment(part: str) -> str:
+    out = []
+    at = 0
+    while at < len(part):
+        char = part[at]
+        end = part.find("]", at + 2) if char == "[" else -1
+        if char == "*":
+            while at + 1 < len(part) and part[at + 1] == "*":
+                at += 1
+            out.append("[^/]*")
+        elif char == "?":
+            out.append("[^/]")
+        elif end > 0:
+            inner = part[at + 1 : end]
+            negated = inner[0] in "!^"
+            inner = re.sub(r"([\\\[&~|])", r"\\\1", inner[1:] if negated else inner)
+            out.append(f"[{'^/' if negated else ''}{inner}]")
+            at = end
+        else:
+            out.append(re.escape(char))
+        at += 1
+    return "".join(out)
+
+
+class Output:
+    """What is printed, up to its limit."""
+
+    def __init__(self, limit: int) -> None:
+        self.room = limit
+
+    def line(self, text: str) -> None:
+        """Print a line; raises `Stopped` when there is no room for it."""
+        self.room -= len(text) + 1
+        if self.room < 0:
+            raise Stopped("there is more than can be shown; ask for less")
+        print(text)  # noqa: T201
+
+    def note(self, text: str) -> None:
+        """Print a remark that always fits."""
+        print(f"[{text}]")  # noqa: T201
+
+
+def glob(request: dict[str, Any], out: Output, until: float) -> None:
+    """Print the files that match, newest first."""
+    matches = glob_regex(request["pattern"], anywhere=False)
+    found: list[tuple[int, str]] = []
+    note = ""
+    try:
+        for file in walk(request["root"], request["workspace"], until):
+            if matches.fullmatch(file.relative):
+                with suppress(OSError):
+                    state = os.stat(file.name, dir_fd=file.folder, follow_symlinks=False)
+                    if stat.S_ISREG(state.st_mode):
+                        found.append((-state.st_mtime_ns, file.relative))
+    except Stopped as stopped:
+        note = str(stopped)
+    found.sort()
+    for _age, relative in found[:MAX_FILES]:
+        out.line(printable(request["prefix"] + relative))
+    if len(found) > MAX_FILES:
+        note = f"the newest {MAX_FILES:,} of {len(found):,} files are shown; ask for less"
+    if note or not found:
+        out.note(note or "no file matches; files that .gitignore names are left out")
+
+
+def grep(request: dict[str, Any], out: Output, until: float) -> None:
+    """Print the lines that match, file by file."""
+    wanted = re.compile(request["pattern"], re.IGNORECASE if request["ignore_case"] else 0)
+    named = glob_regex(request["glob"], anywhere=True) if request["glob"] else None
+    files = large = matches = 0
+    for file in chosen(request, until):
+        if named and not named.fullmatch(file.relative):
+            continue
+        content = content_of(file, MAX_NAMED_BYTES if request["only"] else MAX_SEARCHED_BYTES)
+        large += content is None
+        if not content or b"\0" in content[:8192]:
+            continue
+        files += 1
+        lines = content.decode(errors="replace").split("\n")
+        if not lines[-1]:
+            lines.pop()
+        hits = [index for index, line in enumerate(lines) if wanted.search(line)]
+        if hits:
+            show(out, printable(request["prefix"] + file.relative), lines, hits, request["context"], wanted)
+            sys.stdout.flush()
+        matches += len(hits)
+        if matches >= MAX_MATCHES:
+            raise Stopped(f"stopped after {matches:,} matching lines; ask for less")
+        if time.monotonic() > until:
+            raise Stopped("time is over; name a smaller folder in `path`")
+    if large:
+        out.note(f"{large} files were left out: they are too large or cannot be read")
+    if not matches:
+        out.note(f"no line matches, in {files:,} files; files that .gitignore names are left out")
+
+
+def chosen(request: dict[str, Any], until: float) -> Iterator[Found]:
+    """Yield the one file that was named, or walk."""
+    if not request["only"]:
+        yield from walk(request["root"], request["workspace"], until)
+        return
+    descriptor = os.open(request["root"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield Found(request["only"], request["only"], descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def content_of(file: Found, limit: int) -> bytes | None:
+    """Return a file's bytes; None when they are too many or cannot be read, empty for what is no file."""
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        state = os.stat(file.name, dir_fd=file.folder, follow_symlinks=False)
+        if not stat.S_ISREG(state.st_mode):
+            return b""
+        with os.fdopen(os.open(file.name, flags, dir_fd=file.folder), "rb") as opened:
+            content = opened.read(limit + 1)
+    except OSError:
+        return None
+    return content if len(content) <= limit else None
+
+
+def show(
+    out: Output, name: str, lines: list[str], hits: list[int], context: int, wanted: re.Pattern[str]
+) -> None:
+    """Print the hits of one file as `name:number:line`, and the lines around them as `name-number-line`."""
+    matching = set(hits)
+    last = -1
+    for hit in hits:
+        start = max(last + 1, hit - context)
+        if context and last >= 0 and start > last + 1:
+            out.line("--")
+        for index in range(start, min(len(lines), hit + context + 1)):
+            sign = ":" if index in matching else "-"
+            out.line(f"{name}{sign}{index + 1}{sign}{fitted(lines[index], wanted)}")
+            last = index
+
+
+def fitted(line: str, wanted: re.Pattern[str]) -> str:
+    """Return a line no wider than shown, with its first match in it."""
+    line = line.removesuffix("\r")
+    if len(line) <= LINE_WIDTH:
+        return line
+    found = wanted.search(line)
+    start = max(0, found.start() - LINE_WIDTH // 3) if found else 0
+    end = start + LINE_WIDTH
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+
+
+def printable(name: str) -> str:
+    """Return a file name that takes exactly one line."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
+
+
+def limit_resources(seconds: float) -> None:
+    """Let the kernel end this program should its parent be gone."""
+    import resource
+
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 10, int(seconds) + 15))
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def main() -> int:
+    """Do what the one argument, a JSON object, asks for."""
+    request: dict[str, Any] = json.loads(sys.argv[1])
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    limit_resources(request["seconds"])
+    until = time.monotonic() + request["seconds"]
+    out = Output(request["limit"])
+    try:
+        (glob if request["kind"] == "glob" else grep)(request, out, until)
+    except Stopped as stopped:
+        out.note(str(stopped))
+    except (re.error, OverflowError, RecursionError) as error:
+        out.note(f"the pattern is not a Python regular expression: {error}")
+        return 2
+    except MemoryError:
+        out.note("the pattern or a file needs too much memory")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

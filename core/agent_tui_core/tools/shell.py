@@ -1,0 +1,106 @@
+"""Owns the Bash tool: one command line in a fresh shell in the workspace; refuses to judge what it does."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from agent_tui_core.blocks import JsonObject
+from agent_tui_core.errors import ToolError
+from agent_tui_core.events import ApprovalPreview
+from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
+from agent_tui_core.tools.process import ProcessOutput, run_process
+
+DEFAULT_TIMEOUT_MS = 120_000
+MAX_TIMEOUT_MS = 600_000
+
+_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "command": {"type": "string", "description": "The command line to run."},
+        "timeout": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MAX_TIMEOUT_MS,
+            "description": (
+                f"Milliseconds after which the command and all its children are killed; "
+                f"{DEFAULT_TIMEOUT_MS} without it, {MAX_TIMEOUT_MS} at most."
+            ),
+        },
+        "description": {
+            "type": "string",
+            "description": "What the command does, in five to ten words, for the person who watches.",
+        },
+    },
+    "required": ["command"],
+    "additionalProperties": False,
+}
+_DESCRIPTION = (
+    "Run a command line with bash. Each call starts a fresh shell in the workspace folder: `cd`, variables "
+    "and background jobs do not last from one call to the next. There is no terminal and no input, so use "
+    "flags that keep programs from asking. stdout and stderr come back together; a long output comes back as its "
+    "head and tail, with the name of a file that holds more. For files prefer Read, Grep, Glob, Edit, Write."
+)
+
+
+async def _run(input: dict[str, Any], context: ToolContext) -> ToolOutput:
+    milliseconds = min(input.get("timeout") or DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
+    output = await run_process(
+        _argv(input["command"]),
+        cwd=context.workspace,
+        timeout=milliseconds / 1000,
+        report=context.report,
+        environment=context.environment,
+    )
+    text = output.text.rstrip("\n") or "(no output)"
+    if output.timed_out:
+        return ToolOutput(f"timed out after {milliseconds} ms and was killed\n{text}", is_error=True)
+    if output.exit_code != 0:
+        return ToolOutput(f"{_ending(output)}\n{text}", is_error=True)
+    return ToolOutput(text)
+
+
+async def _preview(input: JsonObject, context: ToolContext) -> ApprovalPreview:  # noqa: ARG001
+    return ApprovalPreview("command", str(input["command"]))
+
+
+def _argv(command: str) -> list[str]:
+    if not command.strip():
+        raise ToolError("the command is empty")
+    # A shell would take a first word that starts with one of these for its own options.
+    return [_shell(), "-c", f" {command}" if command[0] in "-+" else command]
+
+
+@cache
+def _shell() -> str:
+    for candidate in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", shutil.which("bash") or ""):
+        if Path(candidate).is_absolute() and Path(candidate).is_file():
+            return candidate
+    return "/bin/sh"
+
+
+def _ending(output: ProcessOutput) -> str:
+    if output.exit_code is None:
+        return "the command could not be ended; it may still be running"
+    if output.exit_code >= 0:
+        return f"exit code {output.exit_code}"
+    try:
+        return f"ended by {signal.Signals(-output.exit_code).name}"
+    except ValueError:
+        return f"ended by signal {-output.exit_code}"
+
+
+BASH = Tool(
+    name="Bash",
+    description=_DESCRIPTION,
+    input_schema=_SCHEMA,
+    run=_run,
+    takes_context=True,
+    writes=True,
+    timeout=MAX_TIMEOUT_MS / 1000 + 20,  # its own deadline comes first
+    preview=_preview,
+)
+"""Runs a command line in the workspace."""

@@ -1,0 +1,265 @@
+"""Owns the Textual app: it mounts the dashboard, routes what concerns all agents, and ends cleanly.
+
+Refuses to run agents and to close them: the session outlives the app and belongs to the caller. Nothing that
+an agent, a tool, a model or a string does ends the app; a bug of our own ends it with a message, never an agent.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
+from pathlib import PurePath
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from agent_tui.actions import AGENT_KEYS, Actions, bindings
+from agent_tui.feed import DashboardSession, Feed
+from agent_tui.panes.wording import one_line, plural
+from agent_tui.screens.dashboard import DashboardScreen
+from agent_tui.screens.inbox import Inbox
+from agent_tui.theming import DEFAULT_THEME, register_themes
+from agent_tui_core.errors import AgentTuiError
+
+QUIT_SECONDS = 1.0
+"""Two ctrl+c within this time offer to quit."""
+
+_log = logging.getLogger(__name__)
+
+# Textual reads ESC 1 … ESC 9 as the characters that WezTerm on macOS would have typed ("¡", "™", …), so alt+1
+# would write into the prompt in every terminal without the Kitty protocol. Unknown, they become alt+1 … alt+9.
+if isinstance(ANSI_SEQUENCES_KEYS, dict):
+    for _digit in range(1, AGENT_KEYS + 1):
+        ANSI_SEQUENCES_KEYS.pop(f"\x1b{_digit}", None)
+
+
+class AgentTuiApp(App[None], inherit_bindings=False):
+    """The dashboard over a session that runs already."""
+
+    TITLE = "agent-tui"
+    ESCAPE_TO_MINIMIZE = False
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["styles/dashboard.tcss", "styles/help.tcss"]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(on_app=True)]
+
+    def __init__(
+        self,
+        session: DashboardSession,
+        *,
+        prompt: str | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`prompt` goes to every agent at the start; `wall` is the clock that the screen shows."""
+        super().__init__()
+        self.session = session
+        self.actions = Actions(session.plan.keys)
+        self.feed = Feed(wall=wall)
+        self.dashboard = DashboardScreen(session, self.feed, self.actions)
+        self.inbox = Inbox(self, session.desk, self.feed, lambda: self._last_key_at)
+        self._prompt = prompt
+        self._last_key_at = float("-inf")
+        self._last_ctrl_c = float("-inf")
+        self._shown_title = ""
+        self._asks_to_quit = False
+        self.set_keymap(self.actions.keymap())
+        self._notices = register_themes(self, session.plan.config_dir / "themes")
+        self._choose_theme(session.plan.theme)
+
+    def get_default_screen(self) -> Screen[None]:
+        """The dashboard is the first and last screen."""
+        return self.dashboard
+
+    def on_mount(self) -> None:
+        self._write("\x1b[22;2t")
+        self.session.watch(self._session_changed)
+        self.feed.watch(self._say_title)
+        self.inbox.start()
+        self.feed.start()
+        for notice in self._notices:
+            self.notify(notice, severity="warning", timeout=8, markup=False)
+        if self._prompt:
+            for worker in self.session.workers:
+                worker.prompt(self._prompt)
+
+    def on_unmount(self) -> None:
+        self.feed.stop()
+        self._write("\x1b[23;2t")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Note when a key was pressed, whoever takes it: questions wait for a quiet keyboard."""
+        if isinstance(event, events.Key | events.Paste):
+            self._last_key_at = time.monotonic()
+        await super().on_event(event)
+
+    # --- routes ---------------------------------------------------------------------------------------------
+
+    def _session_changed(self) -> None:
+        self.call_later(self.dashboard.follow_session)
+
+    def action_approvals(self) -> None:
+        """Open the oldest question."""
+        self.inbox.open_by_key()
+
+    def action_help(self) -> None:
+        """Show the keys and how it works."""
+        from agent_tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(self.actions, one_line(self.session.greeting)))
+
+    def action_pick_theme(self) -> None:
+        """Choose colours, with a live preview."""
+        from agent_tui.modals.theme_picker import ThemePicker
+
+        self.push_screen(ThemePicker())
+
+    def action_new_agent(self, profile: str = "") -> None:
+        """Add an agent."""
+        self._do(self._add_agent(profile or None))
+
+    async def _add_agent(self, profile: str | None) -> None:
+        worker = await self.session.add_worker(profile)
+        await self.dashboard.follow_session()
+        self.dashboard.choose(worker.id)
+
+    def action_close_agent(self, agent_id: str) -> None:
+        """Close an agent after a question."""
+        from agent_tui.modals.confirm import ConfirmModal
+
+        feed = self.feed.agents.get(agent_id)
+        if feed is None:
+            return
+        name = f"{feed.agent.number} {one_line(feed.agent.name)}"
+        body = "It works now and is stopped first. " if feed.agent.busy else ""
+        body += "Its conversation stays in the history."
+
+        def closed(confirmed: bool | None) -> None:
+            if confirmed:
+                self._do(self.session.remove_worker(agent_id))
+
+        self.push_screen(ConfirmModal(f"Close agent {name}?", body, "Close"), closed)
+
+    def _do(self, work: Coroutine[object, object, object]) -> None:
+        self.run_worker(self._told(work), exit_on_error=False)
+
+    async def _told(self, work: Coroutine[object, object, object]) -> None:
+        """Do something of the session's; what goes wrong is said, and ends nothing."""
+        try:
+            await work
+        except AgentTuiError as error:
+            self.notify(one_line(str(error)), severity="error", markup=False)
+        except Exception as bug:  # noqa: BLE001 - the last seam before Textual, which would end the app
+            _log.exception("a command of the dashboard failed")
+            self.notify(one_line(f"That failed: {bug}"), severity="error", markup=False)
+
+    # --- palette --------------------------------------------------------------------------------------------
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's signature
+        """Everything in the registry, by name."""
+        for action in self.actions:
+            if action.in_palette and action.action:
+                key = f" ({action.display})" if action.display.strip() else ""
+                title = action.help.rstrip(".") + key
+                yield SystemCommand(title, action.group, self._runner(action.action))
+        for profile in self.session.plan.profiles:
+            title = f"Add an agent: {one_line(profile)}".replace("[", "(").replace("]", ")")
+            yield SystemCommand(title, "Agents", partial(self.action_new_agent, profile))
+
+    def _runner(self, action: str) -> Callable[[], Awaitable[None]]:
+        async def run() -> None:
+            await self.run_action(action, self.dashboard)
+
+        return run
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The palette opens over the dashboard only: a modal's question comes first."""
+        if action == "command_palette":
+            return self.screen is self.dashboard
+        return super().check_action(action, parameters)
+
+    # --- leaving --------------------------------------------------------------------------------------------
+
+    def action_interrupt_key(self) -> None:
+        """ctrl+c: stop the chosen agent; the second time within a second, offer to quit."""
+        now = time.monotonic()
+        twice, self._last_ctrl_c = now - self._last_ctrl_c <= QUIT_SECONDS, now
+        if twice:
+            self.ask_to_quit()
+            return
+        chosen = self.dashboard.chosen
+        if chosen is not None and chosen.agent.interrupt():
+            words = f"Stopping {chosen.agent.number} {one_line(chosen.agent.name)}."
+        else:
+            words = "Nothing to stop here."
+        self.notify(f"{words} ctrl+c again quits.", timeout=2, markup=False)
+        self.feed.now()
+
+    async def action_quit(self) -> None:
+        """Leave; asks while agents run."""
+        if self.session.running:
+            self.ask_to_quit()
+        else:
+            self.exit()
+
+    def ask_to_quit(self) -> None:
+        """Ask once, then leave."""
+        from agent_tui.modals.confirm import ConfirmModal
+
+        if self._asks_to_quit:
+            return
+        self._asks_to_quit = True
+        running = self.session.running
+        body = f"{plural(running, 'agent')} {'works' if running == 1 else 'work'} and will be stopped. "
+        body = (body if running else "") + "agent-tui --resume brings everything back."
+        self.push_screen(ConfirmModal("Leave agent-tui?", body, "Leave"), self._quit)
+
+    def _quit(self, confirmed: bool | None) -> None:
+        self._asks_to_quit = False
+        if confirmed:
+            self.exit()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A bug of ours: log it, end with one sentence. Textual would print locals: foreign text, secrets."""
+        _log.error("the dashboard failed", exc_info=error)
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self.panic(
+            Text(
+                one_line(
+                    f"agent-tui had to close its screen because of a bug: {type(error).__name__}: {error}. "
+                    "The log file has the details; agent-tui --resume brings every agent back."
+                )
+            )
+        )
+
+    # --- look -----------------------------------------------------------------------------------------------
+
+    def _choose_theme(self, wanted: str | None) -> None:
+        if wanted is not None and wanted in self.available_themes:
+            self.theme = wanted
+            return
+        if wanted is not None:
+            self._notices.append(f"There is no theme {one_line(wanted)!r}; {DEFAULT_THEME} is used.")
+        if DEFAULT_THEME in self.available_themes:
+            self.theme = DEFAULT_THEME
+
+    def _say_title(self) -> None:
+        waiting = len(self.session.desk.pending)
+        title = f"agent-tui — {plural(len(self.feed.agents), 'agent')}"
+        if waiting:
+            title += f", {waiting} {'waits' if waiting == 1 else 'wait'} for you"
+        if title != self._shown_title:
+            self.title = self._shown_title = title
+            self._write(f"\x1b]2;{title}\x07")
+
+    def _write(self, sequence: str) -> None:
+        """Say something to the terminal itself: its title, which the sequences 22 and 23 save and restore."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)

@@ -1,0 +1,195 @@
+"""Owns the command line: options, help, exit codes and how an error is told; refuses to open a screen.
+
+Nothing heavy is imported before it is needed: `--help`, `--version` and a mistyped option answer at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from agent_tui_core.config.profiles import MOST_AGENTS, Flags
+from agent_tui_core.errors import AgentTuiError, ConfigError
+from agent_tui_core.text import safe_text
+
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_INTERRUPTED: Final = 130
+
+DISTRIBUTION: Final = "agent-tui-dashboard"
+NEWEST: Final = "newest"
+_LITERAL: Final = "agent_tui.literal"
+_SESSION_ID: Final = re.compile(r"[0-9a-f]{4,32}")
+_HELP_WIDTH: Final = 96
+_EXAMPLES: Final = """\b
+Examples:
+  agent-tui                               what is configured, a local server, or the demo
+  agent-tui --demo                        four scripted agents; needs nothing
+  agent-tui "find the slowest test" -n 3  the same task to three agents
+  agent-tui -a ann=coder -a rob=reviewer  agents by name, each made from a profile
+  agent-tui --base-url http://127.0.0.1:11434/v1 -m MODEL
+  agent-tui --resume                      the newest session, as it was
+  agent-tui doctor                        what was found, and what would start
+  agent-tui -- doctor                     the word "doctor" as a prompt
+
+\b
+Environment:
+  OPENAI_BASE_URL  OPENAI_API_KEY  AGENT_TUI_MODEL  AGENT_TUI_DATA_DIR  AGENT_TUI_CONFIG_DIR
+  NO_COLOR. An option goes before the environment, the environment before the settings file.
+"""
+
+
+def run(args: Sequence[str]) -> int:
+    """Do what the arguments say; return the exit code: 0, 1 failed, 2 usage or settings, 130 interrupted."""
+    try:
+        return int(command.main(list(args), prog_name="agent-tui", standalone_mode=False) or 0)
+    except click.ClickException as error:
+        return _complain(f"{error.format_message()} See agent-tui --help.", EXIT_USAGE)
+    except ConfigError as error:
+        return _complain(str(error), EXIT_USAGE)
+    except AgentTuiError as error:
+        return _complain(str(error), EXIT_FAILED)
+    except (KeyboardInterrupt, click.Abort):
+        return EXIT_INTERRUPTED
+
+
+def version() -> str:
+    """The version of the distribution that is installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+class Program(click.Command):
+    """One command whose argument is free text; it remembers whether `--` was said."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as click does."""
+        ctx.meta[_LITERAL] = "--" in args
+        return super().parse_args(ctx, args)
+
+
+def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"agent-tui {version()}")
+        ctx.exit()
+
+
+@click.command(
+    cls=Program,
+    epilog=_EXAMPLES,
+    options_metavar="[OPTIONS]",
+    context_settings={"max_content_width": _HELP_WIDTH, "help_option_names": ["-h", "--help"]},
+)
+@click.argument("prompt", nargs=-1, metavar="[PROMPT | doctor]")
+@click.option(
+    "agents",
+    "-a",
+    "--agent",
+    multiple=True,
+    metavar="NAME[=PROFILE]",
+    help="Start an agent of this name; may be given more than once.",
+)
+@click.option("count", "-n", "--agents", type=int, metavar="N", help=f"How many agents, 1 to {MOST_AGENTS}.")
+@click.option("-m", "--model", metavar="MODEL", help="The model that all agents use.")
+@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, like http://127.0.0.1:8000/v1.")
+@click.option(
+    "-C",
+    "--workspace",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder that the agents work in, instead of this one.",
+)
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Read these settings instead of config.toml in the usual place.",
+)
+@click.option(
+    "--data-dir", type=click.Path(path_type=Path), metavar="DIR", help="Where history and log are kept."
+)
+@click.option("--theme", metavar="NAME", help="Colours for this start.")
+@click.option("--demo", is_flag=True, help="Use the built-in scripted model, whatever is configured.")
+@click.option(
+    "--resume",
+    is_flag=False,
+    flag_value=NEWEST,
+    metavar="[ID]",
+    help="Bring a session back: the newest, or the one whose id begins so.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    prompt: tuple[str, ...],
+    agents: tuple[str, ...],
+    count: int | None,
+    model: str | None,
+    base_url: str | None,
+    workspace: Path | None,
+    config: Path | None,
+    data_dir: Path | None,
+    theme: str | None,
+    demo: bool,
+    resume: str | None,
+) -> int:
+    """Run, watch, approve, redirect and stop many LLM agents in one terminal.
+
+    PROMPT goes to every agent at the start. "agent-tui doctor" opens nothing: it reports what was found
+    and what would start, with the same options.
+    """
+    flags = Flags(agents, count, model, base_url, workspace, theme, demo, data_dir)
+    if prompt == ("doctor",) and not ctx.meta[_LITERAL]:
+        from agent_tui.doctor import examine
+
+        return examine(flags, config, os.environ)
+    if len(prompt) > 1:
+        raise click.UsageError("The prompt is one argument: put it in quotes.")
+    _check_terminal()
+    from agent_tui.launch import launch
+
+    session = _session_id(resume, prompt)
+    return launch(flags, config, os.environ, prompt="".join(prompt).strip() or None, resume=session)
+
+
+def _session_id(resume: str | None, prompt: tuple[str, ...]) -> str | None:
+    """What `--resume` names: None for a new session, "" for the newest."""
+    if resume is None:
+        return None
+    if resume == NEWEST:
+        return ""
+    if not _SESSION_ID.fullmatch(resume):
+        said = "" if prompt else "; to resume the newest with a prompt, put the prompt before --resume"
+        raise click.UsageError(f"'{resume}' is no id of a session{said}.")
+    return resume
+
+
+def _check_terminal() -> None:
+    """Raise `ConfigError` when there is no terminal to draw on or to read keys from."""
+    for name, stream in (("input", sys.stdin), ("output", sys.stdout)):
+        if stream is None or not stream.isatty():
+            raise ConfigError(
+                f"a dashboard needs a terminal, and its {name} is none; 'agent-tui doctor' works without"
+            )
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(f"agent-tui: {safe_text(message)}", err=True)
+    return code

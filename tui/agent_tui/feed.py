@@ -1,0 +1,322 @@
+"""Owns the frame clock and the way from an agent's events to its transcript; refuses to draw.
+
+Events only wake the clock. A frame takes all that came since the last one, folds it and ticks the views that
+are on screen; it comes at most 20 times a second, less often when frames are slow, and not at all when idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from agent_tui_core.agent.approvals import ApprovalDesk
+from agent_tui_core.events import AgentState, Event, ReasoningDelta, TextDelta
+from agent_tui_core.messages import Usage
+from agent_tui_core.runtime.outbox import Subscription
+from agent_tui_core.runtime.transcript import Transcript
+
+FASTEST = 1 / 20
+SLOWEST = 1 / 4
+PULSE = 1 / 4
+"""Seconds between frames while agents work and nothing comes from them: the clock and the glyph go on."""
+SLOW_PULSE = 1.0
+"""The same, while agents only wait for a person: just the clock goes on."""
+CHARACTERS_PER_TOKEN = 4
+RATE_SPAN = 2.0
+"""Seconds over which a rate of tokens is measured."""
+
+WORKING_STATES: frozenset[AgentState] = frozenset(
+    {"connecting", "streaming", "running", "retrying", "stopping"}
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Agent(Protocol):
+    """What the dashboard needs of a worker."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def workspace(self) -> Path: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def busy(self) -> bool: ...
+    @property
+    def queue(self) -> tuple[str, ...]: ...
+    def prompt(self, text: str) -> None: ...
+    def prompt_now(self, text: str) -> None: ...
+    def unqueue(self, index: int) -> str | None: ...
+    def interrupt(self) -> bool: ...
+    def go_on(self) -> bool: ...
+    def subscribe(self, wake: Callable[[], None] | None = None) -> Subscription: ...
+
+
+class Look(Protocol):
+    """What the dashboard needs of a plan."""
+
+    @property
+    def theme(self) -> str | None: ...
+    @property
+    def keys(self) -> Mapping[str, str]: ...
+    @property
+    def profiles(self) -> Mapping[str, object]: ...
+    @property
+    def config_dir(self) -> Path: ...
+
+
+class DashboardSession(Protocol):
+    """What the dashboard needs of a session."""
+
+    @property
+    def workers(self) -> tuple[Agent, ...]: ...
+    @property
+    def desk(self) -> ApprovalDesk: ...
+    @property
+    def plan(self) -> Look: ...
+    @property
+    def demo(self) -> bool: ...
+    @property
+    def greeting(self) -> str: ...
+    @property
+    def running(self) -> int: ...
+    async def add_worker(self, profile: str | None = None, *, name: str | None = None) -> Agent: ...
+    async def remove_worker(self, agent_id: str) -> None: ...
+    def interrupt_all(self) -> int: ...
+    def watch(self, wake: Callable[[], None]) -> None: ...
+
+
+class Meter:
+    """How many tokens an agent used and how fast they come, guessed from characters until it is told."""
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int]] = deque()
+        self._usage = Usage()
+        self._counted = 0
+        self._characters = 0
+
+    def measure(self, transcript: Transcript, now: float) -> None:
+        """Take a look; at most a few times a second is enough."""
+        if transcript.usage.output_tokens != self._usage.output_tokens:
+            self._counted = transcript.characters
+        self._usage, self._characters = transcript.usage, transcript.characters
+        self._samples.append((now, transcript.characters))
+        while len(self._samples) > 2 and now - self._samples[1][0] > RATE_SPAN:
+            self._samples.popleft()
+
+    def rate(self, now: float) -> float:
+        """Tokens per second over the last moments."""
+        samples = [sample for sample in self._samples if now - sample[0] <= RATE_SPAN * 1.5]
+        if len(samples) < 2 or samples[-1][0] - samples[0][0] < RATE_SPAN / 4:
+            return 0.0
+        return (samples[-1][1] - samples[0][1]) / CHARACTERS_PER_TOKEN / (samples[-1][0] - samples[0][0])
+
+    @property
+    def tokens_in(self) -> int | None:
+        """Tokens read by the model, as the provider said; None while it did not."""
+        return self._usage.input_tokens
+
+    @property
+    def tokens_out(self) -> int:
+        """Tokens written by the model."""
+        guessed = (self._characters - self._counted) // CHARACTERS_PER_TOKEN
+        return (self._usage.output_tokens or 0) + guessed
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether `tokens_out` is, in part, a guess."""
+        return self._characters - self._counted >= CHARACTERS_PER_TOKEN
+
+
+class AgentFeed:
+    """One agent as the dashboard reads it: the worker, its transcript so far and its meter."""
+
+    def __init__(self, agent: Agent, wake: Callable[[], None]) -> None:
+        self.agent = agent
+        self.transcript = Transcript()
+        self.meter = Meter()
+        self._subscription = agent.subscribe(wake)
+
+    @property
+    def pulse(self) -> float | None:
+        """Seconds after which its rows look different though nothing came; None: they stay."""
+        if self.transcript.state in WORKING_STATES:
+            return PULSE
+        return SLOW_PULSE if self.transcript.state == "waiting" else None
+
+    def fold(self, now: float) -> bool:
+        """Fold what came since the last frame; says whether anything did."""
+        events = self._subscription.take()
+        if events:
+            self.transcript.apply(merged(events))
+        if events or self.pulse:
+            self.meter.measure(self.transcript, now)
+        return bool(events)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._subscription.close()
+
+
+View = Callable[[], None]
+
+
+class Feed:
+    """The frame clock of the app and the agents that it folds."""
+
+    def __init__(self, *, wall: Callable[[], float] = time.time) -> None:
+        """`wall` gives the seconds since the epoch that the screen shows; events bear the same."""
+        self.wall = wall
+        self.agents: dict[str, AgentFeed] = {}
+        self.period = FASTEST
+        self.frames = 0
+        self._views: dict[str, View] = {}
+        self._watchers: list[View] = []
+        self._reported: set[str] = set()
+        self._handle: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        self._last = 0.0
+        self._context: contextvars.Context | None = None
+
+    def start(self) -> None:
+        """Let frames happen from now on, in the caller's context: the app's, which widgets need."""
+        self._context = contextvars.copy_context()
+        self.wake()
+
+    def stop(self) -> None:
+        """No frame comes any more."""
+        self._context = None
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        for agent in self.agents.values():
+            agent.close()
+
+    def follow(self, agents: Iterable[Agent]) -> None:
+        """Listen to exactly these agents from now on."""
+        wanted = {agent.id: agent for agent in agents}
+        for gone in self.agents.keys() - wanted.keys():
+            self.agents.pop(gone).close()
+            self._views.pop(gone, None)
+        known = self.agents
+        self.agents = {key: known.get(key) or AgentFeed(agent, self.wake) for key, agent in wanted.items()}
+        self.wake()
+
+    def show(self, views: dict[str, View]) -> None:
+        """Tick exactly these views at each frame: those on screen, by agent id."""
+        self._views = dict(views)
+        self.wake()
+
+    def watch(self, view: View) -> None:
+        """Call this at the end of every frame."""
+        self._watchers.append(view)
+
+    def wake(self) -> None:
+        """Something happened: have a frame soon. Cheap, and safe to call from any task of the loop."""
+        self._schedule(max(0.0, self._last + self.period - time.monotonic()))
+
+    def wake_in(self, seconds: float) -> None:
+        """Have a frame after this time, unless one comes sooner."""
+        self._schedule(seconds)
+
+    def now(self) -> None:
+        """Have a frame at once: a key was pressed and its answer is due in the same frame."""
+        self._frame(0.0)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no frame is due."""
+        return self._handle is None
+
+    def _schedule(self, seconds: float) -> None:
+        if self._context is None:
+            return
+        due = time.monotonic() + seconds
+        if self._handle is not None:
+            if self._due <= due:
+                return
+            self._handle.cancel()
+        self._due = due
+        loop = asyncio.get_running_loop()
+        self._handle = loop.call_later(seconds, self._on_time, context=self._context)
+
+    def _on_time(self) -> None:
+        # A late frame says that the loop is full, with drawing or with work: both ask for fewer frames.
+        self._frame(max(0.0, time.monotonic() - self._due))
+
+    def _frame(self, late: float) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+        started = self._last = time.monotonic()
+        now = self.wall()
+        self.frames += 1
+        for key, agent in list(self.agents.items()):
+            self._guarded(f"fold of {key}", partial(agent.fold, now))
+        for key, view in list(self._views.items()):
+            self._guarded(f"view of {key}", view)
+        for index, watcher in enumerate(self._watchers):
+            self._guarded(f"watcher {index}", watcher)
+        self._adapt(time.monotonic() - started + late)
+        pulses = [pulse for agent in self.agents.values() if (pulse := agent.pulse)]
+        if pulses:
+            self._schedule(max(min(pulses), self.period))
+
+    def _guarded(self, what: str, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except Exception:  # noqa: BLE001 - a bug in one pane must not stop the others
+            if what not in self._reported:
+                self._reported.add(what)
+                _log.exception("the dashboard's %s failed", what)
+
+    def _adapt(self, cost: float) -> None:
+        if cost > self.period / 2:
+            self.period = min(self.period * 2, SLOWEST)
+        elif cost < self.period / 8:
+            self.period = max(self.period / 2, FASTEST)
+
+
+def merged(events: list[Event]) -> list[Event]:
+    """The same events with neighbouring pieces of text, and of reasoning, made one."""
+    kept: list[Event] = []
+    pieces: list[str] = []
+    for event in events:
+        body, last = event.body, kept[-1].body if kept else None
+        if isinstance(body, TextDelta) and isinstance(last, TextDelta):
+            pieces.append(body.text)
+            continue
+        if isinstance(body, ReasoningDelta) and isinstance(last, ReasoningDelta) and body.opaque is None:
+            pieces.append(body.text)
+            continue
+        _join(kept, pieces)
+        kept.append(event)
+    _join(kept, pieces)
+    return kept
+
+
+def _join(kept: list[Event], pieces: list[str]) -> None:
+    if not pieces:
+        return
+    first = kept[-1]
+    body = first.body
+    if isinstance(body, TextDelta):
+        grown: TextDelta | ReasoningDelta = TextDelta(body.text + "".join(pieces))
+    elif isinstance(body, ReasoningDelta):
+        grown = ReasoningDelta(body.text + "".join(pieces), body.opaque)
+    else:  # pragma: no cover - pieces follow only a delta
+        return
+    kept[-1] = Event(first.agent_id, first.run_id, first.seq, first.at, grown)
+    pieces.clear()

@@ -1,0 +1,210 @@
+"""Owns one start of the dashboard, from the settings to the last line after it; refuses to draw.
+
+The session is opened around the app, so an agent outlives every pane; signals end both in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tui_core.config.load import load_settings, nearest
+from agent_tui_core.config.profiles import OPENAI_KEY, Flags, Plan, plan
+from agent_tui_core.errors import AgentTuiError, ConfigError
+from agent_tui_core.events import RunStarted
+from agent_tui_core.history.files import make_private
+from agent_tui_core.text import safe_line, safe_text
+
+if TYPE_CHECKING:
+    from agent_tui.app import AgentTuiApp
+    from agent_tui_core.runtime.session import Session
+
+LOG_NAME: Final = "agent-tui.log"
+LARGEST_LOG: Final = 4 * 2**20
+SETTLED_AFTER: Final = 1.0
+"""Seconds from the start of the app to the one full garbage collection, when nobody waits for a key."""
+SHORT_ID: Final = 8
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+log = logging.getLogger("agent_tui")
+
+
+def launch(
+    flags: Flags, config: Path | None, environ: Mapping[str, str], *, prompt: str | None, resume: str | None
+) -> int:
+    """Run the dashboard until it is left; return the exit code.
+
+    `resume` is the id of a session, "" for the newest, None for a new one. Raises `AgentTuiError` for what
+    stops a start.
+    """
+    planned = plan(load_settings(config, environ=environ), flags, environ)
+    file = open_log(planned.data_dir, _secrets(planned, environ))
+    check_keys(planned)
+    from agent_tui.app import AgentTuiApp
+    from agent_tui_core.runtime.session import open_session
+
+    try:
+        opened = open_session(planned, resume=resume, start_demo=prompt is None)
+        return asyncio.run(_run(opened, lambda session: AgentTuiApp(session, prompt=prompt)))
+    except (AgentTuiError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        told = _told(error)
+        if told is not None:
+            raise told from error
+        log.exception("the program ended by a mistake of its own")
+        raise AgentTuiError(
+            f"ended by a mistake of its own: {type(error).__name__}: {safe_line(str(error))}. "
+            f"The details are in {file}"
+        ) from error
+
+
+def check_keys(planned: Plan) -> None:
+    """Raise `ConfigError` when `[keys]` names an action that does not exist."""
+    if not planned.keys:
+        return
+    from agent_tui.actions import ACTIONS
+
+    known = [action.id for action in ACTIONS]
+    for wrong in planned.keys:
+        if wrong not in known:
+            raise ConfigError(
+                f"there is no action '{safe_line(wrong)}'; {nearest(wrong, known)}",
+                key=f"keys.{safe_line(wrong)}",
+            )
+
+
+def open_log(folder: Path, secrets: Iterable[str]) -> Path:
+    """Send all logging and all warnings to a private file in `folder`; raises `ConfigError`.
+
+    Nothing may write to the terminal beside the app. A file that grew large is kept as `….log.1`.
+    """
+    file = folder / LOG_NAME
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            if file.stat().st_size > LARGEST_LOG:
+                file.replace(file.with_name(f"{LOG_NAME}.1"))
+        make_private(file)
+        handler = logging.FileHandler(file, encoding="utf-8", errors="replace")
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise ConfigError(
+            f"nothing can be written into {safe_line(str(folder))}: {why}", key="data folder"
+        ) from error
+    handler.setFormatter(_Private(secrets))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    for ours in ("agent_tui", "agent_tui_core"):
+        logging.getLogger(ours).setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    return file
+
+
+class _Private(logging.Formatter):
+    """One record, with keys blacked out and nothing in it that could move a terminal or forge a record."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        super().__init__("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s")
+        self._secrets = tuple(secret for secret in secrets if secret)
+
+    def format(self, record: logging.LogRecord) -> str:
+        text = super().format(record)
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return safe_text(text).replace("\n", "\n    ")
+
+
+def _secrets(planned: Plan, environ: Mapping[str, str]) -> list[str]:
+    names = {OPENAI_KEY, *(provider.api_key_env for provider in planned.providers.values())}
+    return [environ.get(name, "").strip() for name in names if name]
+
+
+async def _run(
+    opened: AbstractAsyncContextManager[Session], dashboard: Callable[[Session], AgentTuiApp]
+) -> int:
+    ending = _Ending()
+    try:
+        async with ending, opened as session:
+            app = dashboard(session)
+            settle = asyncio.get_running_loop().call_later(SETTLED_AFTER, _settle)
+            with ending.around(app):
+                await app.run_async(mouse=session.plan.mouse)
+            settle.cancel()
+            farewell = _farewell(session)
+    except asyncio.CancelledError:
+        if ending.code is None:
+            raise
+        return ending.code
+    if ending.code is not None:
+        return ending.code
+    if farewell:
+        print(farewell)  # noqa: T201 - the app is gone, the terminal is the shell's again
+    return app.return_code or 0
+
+
+def _settle() -> None:
+    """What start-up built is never garbage: keep the collector from walking it between two keys."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
+    gc.enable()
+
+
+def _farewell(session: Session) -> str | None:
+    """How to come back; None when no agent was told anything."""
+    for worker in session.workers:
+        subscription = worker.subscribe()
+        said = any(isinstance(event.body, RunStarted) for event in subscription.take())
+        subscription.close()
+        if said:
+            return f"To come back to this session: agent-tui --resume {session.id[:SHORT_ID]}"
+    return None
+
+
+def _told(error: Exception) -> AgentTuiError | None:
+    """The one error of ours inside a group of errors, if that is all there is."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error if isinstance(error, AgentTuiError) else None
+
+
+class _Ending:
+    """While it is entered, a signal that asks the program to end does so in order; a second one at once."""
+
+    def __init__(self) -> None:
+        self.app: AgentTuiApp | None = None
+        self.code: int | None = None
+        self._starting = True
+        self._task: asyncio.Task[object] | None = None
+
+    async def __aenter__(self) -> None:
+        self._task = asyncio.current_task()
+        for number in _SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, self._end, number)
+
+    async def __aexit__(self, *_error: object) -> None:
+        for number in _SIGNALS:
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+    @contextlib.contextmanager
+    def around(self, app: AgentTuiApp) -> Iterator[None]:
+        """While the app runs the first signal closes it; after that the session is closing anyway."""
+        self.app, self._starting = app, False
+        try:
+            yield
+        finally:
+            self.app = None
+
+    def _end(self, number: signal.Signals) -> None:
+        log.info("asked to end by %s", number.name)
+        again, self.code = self.code is not None, 128 + number
+        if (again or self._starting) and self._task is not None:
+            self._task.cancel()
+        elif self.app is not None:
+            self.app.exit(return_code=self.code)

@@ -1,0 +1,185 @@
+"""Owns how the thing that waits for approval is drawn: every line of it, wrapped, coloured, counted.
+
+Refuses to hide: what could look like something else is spelt out, and nothing is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from rich.cells import cell_len, chop_cells
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from agent_tui_core.text import visible_text
+
+LineKind = Literal["plain", "command", "added", "removed", "hunk", "file", "heading"]
+_GUTTER = 2
+_SPELT_OUT = re.compile(r"(\\u\{[0-9a-f]+\})")
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLine:
+    """One line of what is shown; its text holds no character that a terminal would not simply print."""
+
+    text: str
+    kind: LineKind = "plain"
+
+
+def shown(foreign: str) -> str:
+    """`visible_text`, with the common case made cheap."""
+    return foreign if foreign.isascii() and foreign.isprintable() else visible_text(foreign)
+
+
+def shown_line(foreign: str) -> str:
+    """`foreign` as one line: even its line feeds are spelt out."""
+    return shown(foreign).replace("\n", "\\u{a}")
+
+
+def lines_of(content: str, kind: Literal["command", "diff", "text"]) -> list[PreviewLine]:
+    """Take a command, a unified diff or a text apart; only the line feed ends a line."""
+    lines = content.removesuffix("\n").split("\n")
+    if kind == "diff":
+        return list(_diff_lines(lines))
+    first: LineKind = "command" if kind == "command" else "plain"
+    return [PreviewLine(shown(line), first if number == 0 else "plain") for number, line in enumerate(lines)]
+
+
+def _diff_lines(lines: Sequence[str]) -> Iterator[PreviewLine]:
+    kinds: dict[str, LineKind] = {"+": "added", "-": "removed", "@": "hunk"}
+    in_hunk = False
+    for line in lines:
+        in_hunk = in_hunk or line.startswith("@@")
+        yield PreviewLine(shown(line), kinds.get(line[:1], "plain") if in_hunk else "file")
+
+
+class Preview(ScrollView, can_focus=False):
+    """Lines that wrap, each marked where it goes on in the next row."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"preview--{part}" for part in ("added", "removed", "hunk", "file", "heading", "gutter", "spelt-out")
+    }
+    DEFAULT_CSS = """
+    Preview {
+        background: $surface;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        scrollbar-background: $panel;
+        scrollbar-color: $primary;
+        & .preview--added { background: $success 14%; color: $success; }
+        & .preview--removed { background: $error 14%; color: $error; }
+        & .preview--hunk { color: $secondary; }
+        & .preview--file { color: $text-muted; text-style: bold; }
+        & .preview--heading { color: $primary; text-style: bold; }
+        & .preview--gutter { color: $text-muted; }
+        & .preview--spelt-out { color: $warning; text-style: reverse bold; }
+        &:ansi {
+            & .preview--added { background: ansi_default; color: ansi_green; }
+            & .preview--removed { background: ansi_default; color: ansi_red; }
+        }
+    }
+    """
+
+    class Scrolled(Message):
+        """Other lines are visible now, or their number has changed."""
+
+    def __init__(self, lines: Sequence[PreviewLine], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines = tuple(lines)
+        self._rows: list[tuple[int, str]] = []
+        """Each row of the screen: the number of its line, and its part of that line."""
+        self._width = 0
+
+    def show(self, lines: Sequence[PreviewLine]) -> None:
+        """Show other lines, from their top."""
+        self._lines = tuple(lines)
+        self._width = 0
+        self._wrap()
+        self.scroll_to(y=0, animate=False)
+
+    def rows_for(self, width: int) -> int:
+        """How many rows the lines need in `width` cells, without a scrollbar."""
+        return sum(1 for _ in self._wrapped(width))
+
+    def place(self) -> tuple[int, int, int, bool, bool]:
+        """First and last visible line, how many there are, and whether there is more above and below."""
+        if not self._rows:
+            return (1, len(self._lines), len(self._lines), False, False)
+        top = min(round(self.scroll_y), len(self._rows) - 1)
+        end = min(top + max(self.size.height, 1), len(self._rows))
+        return (
+            self._rows[top][0] + 1,
+            self._rows[end - 1][0] + 1,
+            len(self._lines),
+            top > 0,
+            end < len(self._rows),
+        )
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Wrap to the new width."""
+        self._wrap()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Say that other lines are visible."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.post_message(self.Scrolled())
+
+    def render_line(self, y: int) -> Strip:
+        """One row, with its gutter."""
+        width = self.scrollable_content_region.width
+        row = y + round(self.scroll_y)
+        base = self.rich_style
+        if row >= len(self._rows):
+            return Strip.blank(width, base)
+        number, text = self._rows[row]
+        kind = self._lines[number].kind
+        goes_on = row > 0 and self._rows[row - 1][0] == number
+        style = base if kind in ("plain", "command") else self.get_component_rich_style(f"preview--{kind}")
+        mark = "↳ " if goes_on else "$ " if kind == "command" else "  "
+        segments = [Segment(mark, self._on(style, "gutter")), *self._spelt_out(text, style)]
+        used = _GUTTER + cell_len(text)
+        return Strip(segments, used).extend_cell_length(width, style).crop(0, width)
+
+    def _spelt_out(self, text: str, style: Style) -> Iterator[Segment]:
+        for number, part in enumerate(_SPELT_OUT.split(text)):
+            if part:
+                yield Segment(part, self._on(style, "spelt-out") if number % 2 else style)
+
+    def _on(self, style: Style, component: str) -> Style:
+        part = self.get_component_rich_style(f"preview--{component}", partial=True)
+        return style + Style(color=part.color, bold=part.bold, reverse=part.reverse)
+
+    def _wrap(self) -> None:
+        width = self.scrollable_content_region.width
+        if width == self._width or width <= _GUTTER:
+            return
+        self._width = width
+        self._rows = list(self._wrapped(width))
+        self.virtual_size = Size(width, len(self._rows))
+        self.post_message(self.Scrolled())
+        self.refresh()
+
+    def _wrapped(self, width: int) -> Iterator[tuple[int, str]]:
+        room = max(width - _GUTTER, 4)
+        for number, line in enumerate(self._lines):
+            text = line.text
+            if len(text) <= room and text.isascii():
+                yield number, text
+            elif text.isascii():
+                for start in range(0, len(text), room):
+                    yield number, text[start : start + room]
+            else:
+                for part in chop_cells(text, room):
+                    yield number, part

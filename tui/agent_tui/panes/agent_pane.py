@@ -1,0 +1,183 @@
+"""Owns one agent's place on the dashboard: header, transcript, queue and footer; refuses I/O and settings.
+
+It reads an `AgentFeed` on the frame clock and changes nothing of it. Rows are drawn anew only when their
+words change, and a frame of streaming causes no layout.
+"""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from agent_tui.feed import AgentFeed
+from agent_tui.panes.status import Row
+from agent_tui.panes.transcript import TranscriptView
+from agent_tui.panes.wording import (
+    Part,
+    count,
+    cut,
+    cut_middle,
+    duration,
+    one_line,
+    plural,
+    row,
+    state_words,
+)
+
+QUEUE_SHOWN = 3
+"""Queued prompts that a pane lists; more are counted."""
+
+
+class AgentPane(Container):
+    """One agent, as much of it as fits."""
+
+    class Chosen(Message):
+        """The pane was clicked: its agent is to be talked to."""
+
+        def __init__(self, agent_id: str) -> None:
+            super().__init__()
+            self.agent_id = agent_id
+
+    def __init__(self, feed: AgentFeed) -> None:
+        super().__init__()
+        self.feed = feed
+        self.transcript = TranscriptView(feed.transcript)
+        self.is_chosen = False
+        self._header = Row(classes="pane-header")
+        self._footer = Row(classes="pane-footer")
+        self._queue = Static("", classes="pane-queue", markup=False)
+        self._empty = Static(_invitation(), classes="pane-empty", markup=False)
+        self._queued: tuple[str, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        yield self._header
+        yield self._empty
+        yield self.transcript
+        yield self._queue
+        yield self._footer
+
+    def on_mount(self) -> None:
+        self._queue.display = False
+        self._settle_empty()
+
+    def on_click(self) -> None:
+        self.post_message(self.Chosen(self.feed.agent.id))
+
+    def on_resize(self) -> None:
+        self._show_queue()
+
+    def choose(self, chosen: bool) -> None:
+        """Look like the agent that is talked to, or no longer."""
+        self.is_chosen = chosen
+        self.set_class(chosen, "-chosen")
+
+    def tick(self, now: float) -> None:
+        """Show what the feed folded since the last time."""
+        transcript = self.feed.transcript
+        self._settle_empty()
+        self.transcript.tick()
+        self.set_class(transcript.state == "waiting", "-waiting")
+        self.set_class(transcript.state == "failed", "-failed")
+        if transcript.queue != self._queued:
+            self._show_queue()
+        self._header.show(header_line(self.feed, self._header.size.width, now, chosen=self.is_chosen))
+        self._footer.show(
+            footer_line(self.feed, self._footer.size.width, now, unseen=self.transcript.unseen_lines)
+        )
+
+    def scroll_transcript(self, where: str) -> None:
+        """Scroll: `page_up`, `page_down`, `home` or `end`; the end follows what comes."""
+        match where:
+            case "page_up":
+                self.transcript.action_page_up()
+            case "page_down":
+                self.transcript.action_page_down()
+            case "home":
+                self.transcript.action_scroll_home()
+            case _:
+                self.transcript.action_scroll_end()
+
+    def _settle_empty(self) -> None:
+        is_empty = not self.feed.transcript.entries
+        if self._empty.display != is_empty or self.transcript.display == is_empty:
+            self._empty.display = is_empty
+            self.transcript.display = not is_empty
+
+    def _show_queue(self) -> None:
+        self._queued = self.feed.transcript.queue
+        self._queue.display = bool(self._queued)
+        if self._queued:
+            self._queue.update(queue_lines(self._queued, self._queue.size.width or self.size.width - 1))
+
+
+def header_line(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> Content:
+    """Number, name, model, state and rate in one line; what matters least gives way first."""
+    agent, words = feed.agent, state_words(feed.transcript, now)
+    mark: Part = ("▸", "bold $text-primary") if chosen else (" ", "")
+    number: Part = (f"{agent.number} ", "bold $text-primary" if chosen else "$text-muted")
+    name = one_line(agent.name)
+    rate = feed.meter.rate(now) if feed.transcript.state == "streaming" else 0.0
+    speed = f" {count(round(rate))} tok/s" if rate >= 1 else ""
+    state = f"{words.glyph} {words.words}"
+    used = 2 + cell_len(number[0]) + min(cell_len(name), 12)
+    if used + cell_len(state) + cell_len(speed) + 1 > width:
+        speed = ""
+    state = cut(state, max(width - used - 2, 8))
+    room = width - cell_len(state) - cell_len(speed) - 3 - cell_len(number[0])
+    left: list[Part] = [mark, number, (cut(name, max(room, 4)), "bold" if chosen else "")]
+    room -= cell_len(name) + 3
+    model = one_line(agent.model)
+    if room >= min(8, cell_len(model)) and model:
+        left.append((f"  {cut_middle(model, room)}", "$text-muted"))
+    return row(left, [(state, words.style), (speed, "$text-muted"), (" ", "")], width)
+
+
+def footer_line(feed: AgentFeed, width: int, now: float, *, unseen: int) -> Content:
+    """Tokens, time of the run and queue in one line, and how many new lines wait below."""
+    transcript, meter = feed.transcript, feed.meter
+    words: list[str] = []
+    if meter.tokens_in is not None:
+        words.append(f"in {count(meter.tokens_in)}")
+    if meter.tokens_out:
+        words.append(f"out {'~' if meter.is_estimate else ''}{count(meter.tokens_out)}")
+    if words:
+        words[-1] += " tokens" if width >= 48 else ""
+    if transcript.run_started_at is not None:
+        words.append(duration((transcript.run_ended_at or now) - transcript.run_started_at))
+    if transcript.queue:
+        words.append(f"{len(transcript.queue)} queued")
+    right: list[Part] = []
+    if unseen:
+        right = [(f" ↓ {plural(unseen, 'new line')} ", "bold $text-accent")]
+    return row([("  " + " · ".join(words), "$text-muted")], right, width)
+
+
+def queue_lines(queue: tuple[str, ...], width: int) -> Content:
+    """The prompts that wait for the running one, oldest first, each in one line."""
+    shown = queue if len(queue) <= QUEUE_SHOWN else queue[: QUEUE_SHOWN - 1]
+    lines = [
+        Content.assemble(
+            ("  queued ", "$text-secondary"), (cut(one_line(text), max(width - 10, 4)), "$text-muted")
+        )
+        for text in shown
+    ]
+    if len(shown) < len(queue):
+        lines.append(Content.styled(f"  and {len(queue) - len(shown)} more", "$text-muted"))
+    return Content("\n").join(lines)
+
+
+def _invitation() -> Content:
+    return Content.assemble(
+        ("Nothing asked yet.\n\n", "bold"),
+        ("Type below and press ", "$text-muted"),
+        ("enter", "bold $text-accent"),
+        (".\n", "$text-muted"),
+        ("f6", "bold $text-accent"),
+        (" talks to the next agent, ", "$text-muted"),
+        ("f1", "bold $text-accent"),
+        (" helps.", "$text-muted"),
+    )

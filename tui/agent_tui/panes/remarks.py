@@ -1,0 +1,67 @@
+"""Owns the entries of a transcript that are a few fixed rows: what the person said, notices and ends of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, UserEntry
+from rich.cells import cell_len
+
+from agent_tui.panes.lines import BLANK, Line, clean_text, wrap, wrap_text
+from agent_tui.panes.units import Unit
+
+_NOTICE_GLYPHS = {"info": "·", "warning": "▲", "error": "✗"}
+_ENDS = {
+    "interrupted": ("■ interrupted", "warning"),
+    "failed": ("✗ failed", "error"),
+    "limit": ("■ stopped at the limit", "warning"),
+    "completed": ("✓ completed", "muted"),
+}
+
+
+class RemarkPart:
+    """An entry that is drawn as a whole."""
+
+    def __init__(self, draw: Callable[[int], list[Line]], *, gap: bool) -> None:
+        self.units: list[Unit] = []
+        self._draw = draw
+        self._gap = gap
+
+    def guess(self, width: int) -> int:
+        return len(self._draw(width)) + self._gap
+
+    def update(self) -> tuple[int, list[Unit]]:
+        removed = self.units
+        self.units = [Unit(lambda width, _seen: self._draw(width), gap=self._gap)]
+        return 0, removed
+
+
+def user_lines(entry: UserEntry, width: int) -> list[Line]:
+    """Draw what the person said: a bar at its left, hollow until it is in history."""
+    bar = (("┊ " if entry.staged else "▌ ", "user-bar"),)
+    lines = wrap_text(clean_text(entry.text), "user", width, first=bar, fill="user")
+    if entry.returned is not None:
+        note = f"↩ came back to the input box: {clean_text(entry.returned)}"
+        lines += wrap_text(note, "user-note", width, first=bar, fill="user")
+    elif entry.staged:
+        last = lines[-1]
+        spare = width - cell_len(last.text)
+        if spare > 10:
+            note = " " * (spare - 9) + "not kept "
+            lines[-1] = last._replace(segments=(*last.segments, (note, "user-note margin")))
+    return lines
+
+
+def notice_lines(entry: NoticeEntry, width: int) -> list[Line]:
+    """Draw a notice of the program."""
+    words = f"{_NOTICE_GLYPHS[entry.level]} {clean_text(entry.text)}"
+    return wrap([(words, entry.level)], width, rest=(("  ", "margin"),))
+
+
+def end_lines(entry: EndEntry, width: int) -> list[Line]:
+    """Draw how a run ended, when it did not complete."""
+    words, style = _ENDS[entry.end]
+    reason = clean_text(entry.reason)
+    joint = ": " if entry.end == "failed" else " — "
+    text = [(words, f"{style} strong"), (joint + reason if reason else "", style)]
+    return wrap(text, width, rest=(("  ", "margin"),)) or [BLANK]

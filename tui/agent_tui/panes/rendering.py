@@ -1,0 +1,268 @@
+"""Owns the drawing of one Markdown block as lines; refuses HTML, pictures and links that open by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from agent_tui.panes.code import code_lines
+from agent_tui.panes.lines import BLANK, Line, Segment, printable, wrap, wrap_text
+from agent_tui.panes.markdown_blocks import Block
+from agent_tui.panes.tables import table_lines
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_BULLETS = ("•", "◦", "▪")
+_MOST_BRACKETS = 300
+"""A parser tries every bracket with every other; more of them than this is no prose."""
+
+
+def block_lines(block: Block, width: int, style: str = "text", *, colored: bool = True) -> list[Line]:
+    """Draw one block for a width; `colored` asks for the colours of code."""
+    width = max(4, width)
+    if block.kind == "code":
+        return code_lines(block.source, block.language, width, colored=colored, starts=block.starts)
+    if block.kind == "plain" or block.source.count("[") > _MOST_BRACKETS:
+        return wrap_text(block.source, style, width)
+    try:
+        tokens = _parser().parse(block.source)
+        return _Drawing(width, style, block.number, colored).draw(tokens)
+    except Exception:  # noqa: BLE001 - a bug in the parser must not end the pane: the words are shown as they are
+        return wrap_text(block.source, style, width)
+
+
+def warm_up() -> None:
+    """Import and build the parser; for a thread after the first frame."""
+    _parser()
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False})
+    return parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "html_inline"])
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where in the nesting a token is drawn: what stands left of its first and its other rows."""
+
+    first: tuple[Segment, ...] = ()
+    rest: tuple[Segment, ...] = ()
+    style: str = "text"
+    depth: int = 0
+
+
+class _Drawing:
+    """One pass over the tokens of a block."""
+
+    def __init__(self, width: int, style: str, number: int | None, colored: bool) -> None:
+        self.width = width
+        self.colored = colored
+        self.number = number
+        self.place = _Place(style=style)
+        self.lines: list[Line] = []
+        self.tight = False
+        self.quiet = True
+        """Nothing was drawn yet at this level, so no blank row is due."""
+
+    def draw(self, tokens: list[Token]) -> list[Line]:
+        self._blocks(tokens, 0, len(tokens))
+        return self.lines
+
+    def _blocks(self, tokens: list[Token], index: int, end: int) -> None:
+        while index < end:
+            token = tokens[index]
+            stop = _closing(tokens, index)
+            match token.type:
+                case "paragraph_open":
+                    self._paragraph(tokens[index + 1], tight=token.hidden)
+                case "heading_open":
+                    self._heading(tokens[index + 1], int(token.tag[1:]))
+                case "bullet_list_open" | "ordered_list_open":
+                    self._list(tokens, index, stop)
+                case "blockquote_open":
+                    self._quote(tokens, index, stop)
+                case "fence" | "code_block":
+                    self._code(token)
+                case "table_open":
+                    self._table(tokens[index : stop + 1])
+                case "hr":
+                    self._gap()
+                    self._put([Line((("─" * self._room, "rule"),))])
+                case _:
+                    self._unknown(token)
+            index = stop + 1
+
+    @property
+    def _room(self) -> int:
+        return max(1, self.width - sum(cell_len(text) for text, _ in self.place.rest))
+
+    def _gap(self, *, tight: bool = False) -> None:
+        if not self.quiet and not tight:
+            self.lines.append(Line(self.place.rest) if self.place.rest else BLANK)
+        self.quiet = False
+
+    def _put(self, lines: list[Line]) -> None:
+        """Add rows that were drawn for the room that is left, behind what stands left of them."""
+        for line in lines:
+            self.lines.append(replace_lead(line, self._lead()))
+
+    def _lead(self) -> tuple[Segment, ...]:
+        lead, self.place = self.place.first, replace(self.place, first=self.place.rest)
+        return lead
+
+    def _paragraph(self, inline: Token, *, tight: bool) -> None:
+        self._gap(tight=tight)
+        self._put(wrap(inline_segments(inline, self.place.style), self._room))
+
+    def _heading(self, inline: Token, level: int) -> None:
+        self._gap()
+        style = f"{self.place.style} heading" + (" em" if level > 3 else "")
+        self._put(wrap(inline_segments(inline, style), self._room))
+        if level == 1 and self.lines and not self.place.rest:
+            widest = max((cell_len(line.text) for line in self.lines), default=1)
+            self._put([Line((("━" * min(widest, self._room), "heading"),))])
+        self.quiet = True
+
+    def _quote(self, tokens: list[Token], index: int, stop: int) -> None:
+        self._gap()
+        outer = self.place
+        bar: Segment = ("▎ ", "quote-bar")
+        self.place = _Place((*outer.first, bar), (*outer.rest, bar), f"{outer.style} quote", outer.depth)
+        self.quiet = True
+        self._blocks(tokens, index + 1, stop)
+        self.place, self.quiet = replace(outer, first=outer.rest), False
+
+    def _list(self, tokens: list[Token], index: int, stop: int) -> None:
+        ordered = tokens[index].type == "ordered_list_open"
+        number = int(tokens[index].attrGet("start") or 1)
+        if ordered and self.number is not None and self.place.depth == 0:
+            number, self.number = self.number, None
+        tight = all(token.hidden for token in tokens[index:stop] if token.type == "paragraph_open")
+        self._gap(tight=tight)
+        outer, index = self.place, index + 1
+        while index < stop:
+            after = _closing(tokens, index)
+            mark = f"{number}. " if ordered else f"{_BULLETS[min(outer.depth, 2)]} "
+            if task := _task(tokens[index + 1 : after]):
+                mark = task if not ordered else mark + task
+            first = (*self.place.first, (mark, "bullet"))
+            rest = (*outer.rest, (" " * cell_len(mark), "margin"))
+            self.place = _Place(first, rest, outer.style, outer.depth + 1)
+            self.quiet = True
+            self._blocks(tokens, index + 1, after)
+            if self.place.first is first:
+                self._put([Line(())])
+            self.place, self.quiet = replace(outer, first=outer.rest), False
+            number, index = number + 1, after + 1
+            if index < stop and not tight:
+                self._gap()
+
+    def _code(self, token: Token) -> None:
+        self._gap(tight=self.place.depth > 0)
+        language = (token.info.split() or [""])[0].strip("{}.")[:24]
+        source = token.content.removesuffix("\n")
+        self._put(code_lines(source, language, self._room, colored=self.colored))
+
+    def _table(self, tokens: list[Token]) -> None:
+        self._gap()
+        rows: list[list[list[Segment]]] = []
+        aligns: list[str] = []
+        for position, token in enumerate(tokens):
+            if token.type == "tr_open":
+                rows.append([])
+            elif token.type in {"th_open", "td_open"}:
+                style = self.place.style + (" strong" if token.type == "th_open" else "")
+                rows[-1].append(inline_segments(tokens[position + 1], style))
+                if len(rows) == 1:
+                    aligns.append(str(token.attrGet("style") or "").removeprefix("text-align:"))
+        self._put(table_lines(rows, aligns, self._room))
+
+    def _unknown(self, token: Token) -> None:
+        if token.content:
+            self._gap()
+            self._put(wrap_text(printable_rows(token.content), self.place.style, self._room))
+
+
+def replace_lead(line: Line, lead: tuple[Segment, ...]) -> Line:
+    """Return the line with something left of it."""
+    return Line(lead + line.segments, line.fill, line.join) if lead else line
+
+
+def printable_rows(text: str) -> str:
+    """Return text of several rows without control characters."""
+    return "\n".join(printable(row) for row in text.split("\n"))
+
+
+def inline_segments(inline: Token, style: str) -> list[Segment]:
+    """Return what is inside a paragraph, heading or cell as styled text; LF is a forced break."""
+    segments: list[Segment] = []
+    styles = [style]
+    links: list[tuple[str, int]] = []
+    for token in inline.children or []:
+        match token.type:
+            case "text":
+                segments.append((printable(token.content), styles[-1]))
+            case "code_inline":
+                segments.append((printable(token.content), f"{styles[-1]} inline-code"))
+            case "softbreak":
+                segments.append((" ", styles[-1]))
+            case "hardbreak":
+                segments.append(("\n", styles[-1]))
+            case "strong_open":
+                styles.append(f"{styles[-1]} strong")
+            case "em_open":
+                styles.append(f"{styles[-1]} em")
+            case "s_open":
+                styles.append(f"{styles[-1]} strike")
+            case "link_open":
+                links.append((printable(str(token.attrGet("href") or "")), len(segments)))
+                styles.append(f"{styles[-1]} link")
+            case "link_close":
+                styles.pop()
+                href, start = links.pop()
+                if href and _differs(href, "".join(text for text, _ in segments[start:])):
+                    segments.append((f" ({href})", f"{styles[-1]} target"))
+            case "image":
+                segments.append(
+                    (f"[picture: {printable(token.content) or 'no words'}]", f"{styles[-1]} link")
+                )
+                segments.append((f" ({printable(str(token.attrGet('src') or ''))})", f"{styles[-1]} target"))
+            case _ if token.type.endswith("_close"):
+                styles.pop()
+            case _:
+                segments.append((printable(token.content), styles[-1]))
+    return segments
+
+
+def _differs(href: str, text: str) -> bool:
+    return href not in {text, f"mailto:{text}"} and href.rstrip("/") != text.rstrip("/")
+
+
+def _closing(tokens: list[Token], index: int) -> int:
+    """The index of the token that closes the one at `index` (itself when it opens nothing)."""
+    if tokens[index].nesting != 1:
+        return index
+    level = tokens[index].level
+    for position in range(index + 1, len(tokens)):
+        if tokens[position].nesting == -1 and tokens[position].level == level:
+            return position
+    return len(tokens) - 1
+
+
+def _task(tokens: list[Token]) -> str | None:
+    """Take the box off the first words of an item; return the box to draw."""
+    inline = next((token for token in tokens[:2] if token.type == "inline"), None)
+    first = inline.children[0] if inline is not None and inline.children else None
+    if first is None or first.type != "text" or first.content[:4] not in {"[ ] ", "[x] ", "[X] "}:
+        return None
+    box = "☐ " if first.content[1] == " " else "☑ "
+    first.content = first.content[4:]
+    return box

@@ -1,0 +1,142 @@
+"""Owns the list of agents for when panes would be too small to read: two rows each; refuses transcripts.
+
+It is one widget that draws the rows on screen; what is not on screen costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from agent_tui.feed import AgentFeed
+from agent_tui.panes.wording import Part, age, count, cut, one_line, row, state_words
+from agent_tui_core.runtime.entries import NoticeEntry, ProseEntry, ToolEntry, UserEntry
+from agent_tui_core.runtime.transcript import Transcript
+
+ROWS_EACH = 2
+_TAIL_READ = 400
+"""Characters at the end of an entry in which its last line is looked for."""
+
+
+class Roster(Widget):
+    """The agents as a list: number, name and state, and below it the last line, tokens and age."""
+
+    DEFAULT_CSS = """
+    Roster { height: 1fr; width: 1fr; }
+    """
+
+    class Chosen(Message):
+        """A row was clicked: its agent is to be talked to."""
+
+        def __init__(self, agent_id: str) -> None:
+            super().__init__()
+            self.agent_id = agent_id
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._feeds: Sequence[AgentFeed] = ()
+        self._chosen = ""
+        self._top = 0
+        self._key: object = None
+        self._content = Content("")
+
+    def report(self, feeds: Sequence[AgentFeed], chosen: str, now: float) -> None:
+        """Draw the list; the chosen agent stays in view."""
+        moved = chosen != self._chosen
+        self._feeds, self._chosen = feeds, chosen
+        if moved:
+            self._keep_in_view()
+        width, rows = self.size.width, self.size.height
+        if not width:
+            return
+        # One row is kept for the mark that says how many agents are above or below.
+        fitting = self._fitting()
+        self._top = max(0, min(self._top, len(feeds) - fitting))
+        lines: list[Content] = []
+        for feed in feeds[self._top : self._top + fitting]:
+            lines += agent_rows(feed, width, now, chosen=feed.agent.id == chosen)
+        if fitting < len(feeds) and rows > fitting * ROWS_EACH:
+            above, below = self._top, len(feeds) - self._top - fitting
+            lines.append(row([(f"  ↑ {above} · ↓ {below} more", "$text-muted")], [], width))
+        content = Content("\n").join(lines)
+        key = (content.plain, tuple(content.spans))
+        if key != self._key:
+            self._key, self._content = key, content
+            self.refresh()
+
+    def render(self) -> Content:
+        return self._content
+
+    def on_click(self, event: events.Click) -> None:
+        index = self._top + event.y // ROWS_EACH
+        if 0 <= index < len(self._feeds) and event.y < self._fitting() * ROWS_EACH:
+            self.post_message(self.Chosen(self._feeds[index].agent.id))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self._top += 1
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self._top = max(0, self._top - 1)
+
+    def _fitting(self) -> int:
+        height = self.size.height
+        all_fit = len(self._feeds) * ROWS_EACH <= height
+        return max(1, (height if all_fit else height - 1) // ROWS_EACH)
+
+    def _keep_in_view(self) -> None:
+        places = [index for index, feed in enumerate(self._feeds) if feed.agent.id == self._chosen]
+        if not places or not self.size.height:
+            return
+        self._top = min(self._top, places[0])
+        self._top = max(self._top, places[0] - self._fitting() + 1)
+
+
+def agent_rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list[Content]:
+    """The two rows of one agent."""
+    agent, words = feed.agent, state_words(feed.transcript, now)
+    back = " on $boost" if chosen else ""
+    mark: Part = ("▸", f"bold $text-primary{back}") if chosen else (" ", "")
+    state = cut(f"{words.glyph} {words.words}", max(8, width // 2))
+    first = row(
+        [
+            mark,
+            (f"{agent.number} ", f"$text-muted{back}"),
+            (one_line(agent.name), f"bold{back}" if chosen else ""),
+        ],
+        [(state, words.style + back), (" ", "")],
+        width,
+    )
+    quiet = f"{age(now - feed.transcript.last_at)}" if feed.transcript.last_at else ""
+    tokens = f"{'~' if feed.meter.is_estimate else ''}{count(feed.meter.tokens_out)}"
+    figures = " · ".join(word for word in (tokens if feed.meter.tokens_out else "", quiet) if word)
+    second = row(
+        [("   ", ""), (last_line(feed.transcript), f"$text-muted{back}")],
+        [(f"{figures} ", f"$text-muted{back}")],
+        width,
+    )
+    return [first, second]
+
+
+def last_line(transcript: Transcript) -> str:
+    """The end of what the agent did, in one line."""
+    for entry in reversed(transcript.entries):
+        match entry:
+            case ProseEntry(kind="text", pieces=pieces) if pieces:
+                lines = "".join(pieces[-40:])[-_TAIL_READ:].strip().splitlines()
+                if lines:
+                    return one_line(lines[-1])
+            case ToolEntry(name=name, status=status):
+                return one_line(f"{name} · {status}")
+            case UserEntry(text=text):
+                return one_line(f"you: {text[:_TAIL_READ]}")
+            case NoticeEntry(text=text):
+                return one_line(text[:_TAIL_READ])
+            case _:
+                continue
+    return ""

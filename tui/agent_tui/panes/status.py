@@ -1,0 +1,164 @@
+"""Owns the two fixed rows of the dashboard: what all agents do, and which keys matter; refuses layouts.
+
+Both are one cell high for ever and are drawn anew only when their words change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Static
+
+from agent_tui.actions import Action
+from agent_tui.panes.wording import Part, cut_middle, one_line, plural, row, state_name
+from agent_tui_core.events import AgentState
+
+_SHOWN: tuple[AgentState, ...] = (
+    "streaming",
+    "running",
+    "connecting",
+    "retrying",
+    "stopping",
+    "failed",
+    "limit",
+    "interrupted",
+    "queued",
+    "idle",
+)
+_STATE_STYLES: dict[AgentState, str] = {
+    "streaming": "$text-success",
+    "running": "$text-primary",
+    "failed": "$text-error",
+    "retrying": "$text-warning",
+}
+
+
+class Row(Static):
+    """A line that knows how to write itself for a width, and is drawn only when its words change."""
+
+    DEFAULT_CSS = """
+    Row { height: 1; width: 1fr; }
+    """
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__("", id=id, classes=classes, markup=False)
+        self._shown: Content | None = None
+
+    def show(self, content: Content) -> None:
+        """Draw the line if it is another than the one shown."""
+        if self._shown is not None and self._shown == content and self._shown.spans == content.spans:
+            return
+        self._shown = content
+        self.update(content, layout=False)
+
+
+class StatusRow(Row):
+    """The top row: agents by state, who waits, the demo notice and the workspace."""
+
+    def report(
+        self,
+        states: Iterable[AgentState],
+        waiting: int,
+        *,
+        approve_key: str,
+        demo: bool,
+        workspace: Path | None,
+    ) -> None:
+        """Write the row; `waiting` counts open questions of all agents."""
+        counts = Counter(states)
+        left: list[Part] = [(" agent-tui ", "bold $text-accent"), (f" {plural(counts.total(), 'agent')}", "")]
+        if waiting:
+            left.append(("  ", ""))
+            key = f" — {approve_key}" if approve_key else ""
+            left.append(
+                (f" ◆ {waiting} {_wait(waiting)} for you{key} ", "bold $text-warning on $warning-muted")
+            )
+        for state in _SHOWN:
+            if counts[state]:
+                left.append(("  ", ""))
+                left.append((f"{counts[state]} {state_name(state)}", _STATE_STYLES.get(state, "$text-muted")))
+        right: list[Part] = []
+        width = self.size.width
+        used = sum(cell_len(text) for text, _ in left)
+        if demo:
+            notice = " demo: a script answers, no model "
+            notice = notice if used + cell_len(notice) + 1 <= width else " demo "
+            right.append((notice, "$text-secondary on $secondary-muted"))
+            used += cell_len(notice)
+        place = one_line(_home(workspace)) if workspace else ""
+        if place and width - used > 14:
+            right.append((f" {cut_middle(place, width - used - 4)} ", "$text-muted"))
+        self.show(row(left, right, width))
+
+
+class KeyRow(Row):
+    """The bottom row: the keys that matter, the most important first, as many as fit."""
+
+    class Pressed(Message):
+        """A key's word was clicked."""
+
+        def __init__(self, action: Action) -> None:
+            super().__init__()
+            self.action = action
+
+    def __init__(self, actions: Sequence[Action], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._actions = actions
+        self._places: list[tuple[int, int, Action]] = []
+
+    def report(self, lit: Callable[[Action], bool], useful: Callable[[Action], bool]) -> None:
+        """Write the row. `lit` actions stand out; those that are not `useful` now are dim."""
+        width = self.size.width
+        shown = _as_many_as_fit(self._actions, width)
+        parts: list[Part] = []
+        self._places.clear()
+        at = 0
+        for action in shown:
+            key, label = f" {action.first_key} ", f"{action.label} "
+            if lit(action):
+                styles = ("bold $text-warning on $warning-muted", "bold $text-warning on $warning-muted")
+            elif useful(action):
+                styles = ("bold $text-accent", "")
+            else:
+                styles = ("$text-muted", "$text-muted")
+            parts += [(key, styles[0]), (label, styles[1])]
+            self._places.append((at, at + cell_len(key + label), action))
+            at += cell_len(key + label)
+        if len(shown) < len(self._actions):
+            parts.append((" …", "$text-muted"))
+        self.show(row(parts, [], width))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a key's word does what the key does."""
+        for start, end, action in self._places:
+            if start <= event.x < end:
+                self.post_message(self.Pressed(action))
+
+
+def _as_many_as_fit(actions: Sequence[Action], width: int) -> list[Action]:
+    shown: list[Action] = []
+    used = 0
+    for index, action in enumerate(actions):
+        used += cell_len(action.first_key) + cell_len(action.label) + 3
+        last = index == len(actions) - 1
+        if used + (0 if last else 2) > width:
+            break
+        shown.append(action)
+    return shown
+
+
+def _wait(number: int) -> str:
+    return "waits" if number == 1 else "wait"
+
+
+def _home(path: Path) -> str:
+    try:
+        return str(Path("~") / path.relative_to(Path.home()))
+    except (ValueError, RuntimeError):
+        return str(path)

@@ -1,0 +1,153 @@
+"""Owns how states, counts and times read, and how a line is cut to its cells; refuses to fold or to draw.
+
+Every foreign string that leaves this module is safe for a terminal, and only ever literal content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rich.cells import cell_len, chop_cells, set_cell_size
+from textual.content import Content
+
+from agent_tui.panes.lines import printable
+from agent_tui_core.events import AgentState
+from agent_tui_core.runtime.transcript import Transcript
+from agent_tui_core.text import safe_line
+
+Part: TypeAlias = tuple[str, str]
+"""Text and its style."""
+
+QUIET_AFTER = 60.0
+"""Seconds without a sign of life after which a pane says so."""
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_SPINS_PER_SECOND = 4
+_TURNS = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StateWords:
+    """A state as a person reads it."""
+
+    glyph: str
+    words: str
+    style: str
+
+
+_STATES: dict[AgentState, StateWords] = {
+    "idle": StateWords("○", "idle", "$text-muted"),
+    "queued": StateWords("◌", "queued", "$text-muted"),
+    "connecting": StateWords(_TURNS, "connecting", "$text-secondary"),
+    "streaming": StateWords(_TURNS, "streaming", "$text-success"),
+    "waiting": StateWords("◆", "waiting for you", "bold $text-warning"),
+    "running": StateWords(_TURNS, "running", "$text-primary"),
+    "retrying": StateWords("↻", "retrying", "$text-warning"),
+    "stopping": StateWords(_TURNS, "stopping…", "$text-error"),
+    "interrupted": StateWords("■", "interrupted", "$text-error"),
+    "failed": StateWords("✗", "failed", "bold $text-error"),
+    "limit": StateWords("▣", "stopped at limit", "$text-warning"),
+}
+
+
+def state_words(transcript: Transcript, now: float) -> StateWords:
+    """Glyph, words and style for what an agent does now."""
+    known = _STATES[transcript.state]
+    glyph = known.glyph or _SPINNER[int(now * _SPINS_PER_SECOND) % len(_SPINNER)]
+    words, detail = known.words, one_line(transcript.detail)
+    quiet = now - transcript.last_at
+    if transcript.state == "running" and quiet > QUIET_AFTER:
+        words = f"quiet for {duration(quiet)} inside {detail or 'a tool'}"
+    elif transcript.state in {"running", "retrying"} and detail:
+        words = f"{words} {detail}"
+    return StateWords(glyph, words, known.style)
+
+
+def one_line(foreign: str) -> str:
+    """A foreign name or sentence as one line that can neither move the terminal nor turn its own order."""
+    return printable(safe_line(foreign))
+
+
+def state_name(state: AgentState) -> str:
+    """The state in words, for counts."""
+    return _STATES[state].words
+
+
+def duration(seconds: float) -> str:
+    """`0:07`, `12:45`, `3:05:12`: never jumps in width more than it must."""
+    whole = max(0, int(seconds))
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def age(seconds: float) -> str:
+    """`now`, `12 s`, `7 min`, `3 h`: how long ago, in few cells."""
+    whole = max(0, int(seconds))
+    if whole < 1:
+        return "now"
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min" if whole < 3600 else f"{whole // 3600} h"
+
+
+def count(number: int) -> str:
+    """`950`, `1.2k`, `48k`, `1.3M`."""
+    if number < 1_000:
+        return str(number)
+    if number < 9_950:
+        return f"{number / 1_000:.1f}k"
+    if number < 999_500:
+        return f"{number / 1_000:.0f}k"
+    return f"{number / 1_000_000:.1f}M"
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """`1 agent`, `2 agents`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def cut(text: str, width: int) -> str:
+    """`text` in at most `width` cells; a cut is marked with … at its end."""
+    if width <= 0:
+        return ""
+    if cell_len(text) <= width:
+        return text
+    return "…" if width == 1 else chop_cells(text, width - 1)[0].rstrip() + "…"
+
+
+def cut_middle(text: str, width: int) -> str:
+    """The same with the … in the middle: for names whose end tells them apart, as models and paths."""
+    if cell_len(text) <= width or width < 7:
+        return cut(text, width)
+    head = (width - 1) // 3
+    tail = text[::-1]
+    return chop_cells(text, head)[0] + "…" + chop_cells(tail, width - 1 - head)[0][::-1]
+
+
+def row(left: list[Part], right: list[Part], width: int) -> Content:
+    """One line of exactly `width` cells: `left` and `right` at its ends; `left` gives way, with a mark."""
+    tail = sum(cell_len(text) for text, _ in right)
+    if tail > width:
+        return Content.assemble(*_fit(right, width))
+    fitted = _fit(left, max(0, width - tail - (1 if right else 0)))
+    gap = width - tail - sum(cell_len(text) for text, _ in fitted)
+    return Content.assemble(*fitted, " " * gap, *right)
+
+
+def padded(text: str, width: int) -> str:
+    """`text` in exactly `width` cells."""
+    return set_cell_size(cut(text, width), width)
+
+
+def _fit(parts: list[Part], width: int) -> list[Part]:
+    fitted: list[Part] = []
+    for index, (text, style) in enumerate(parts):
+        cells, more = cell_len(text), any(rest for rest, _ in parts[index + 1 :])
+        if cells <= width and not (more and cells == width):
+            fitted.append((text, style))
+            width -= cells
+            continue
+        fitted.append((cut(text + (" …" if more else ""), width), style))
+        break
+    return fitted

@@ -1,0 +1,295 @@
+"""Owns the one screen of daily work: panes in a grid, prompt, the rows of state and keys, the selection.
+
+Refuses to run agents: it tells workers what a person wants and shows what they say. The prompt box keeps the
+keyboard for ever; the *chosen* agent is a selection that prompt, keys and zoom follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.layout import Layout
+from textual.screen import Screen
+from textual.widgets import TextArea
+
+from agent_tui.actions import Actions, bindings
+from agent_tui.feed import AgentFeed, DashboardSession, Feed
+from agent_tui.panes.agent_pane import AgentPane
+from agent_tui.panes.prompt import PromptBox
+from agent_tui.panes.roster import Roster
+from agent_tui.panes.status import KeyRow, StatusRow
+from agent_tui.panes.wording import one_line
+from agent_tui.screens.tiling import Tiled, tile
+
+
+class Board(Container):
+    """The space of the panes."""
+
+    _tiled = Tiled()
+
+    @property
+    def layout(self) -> Layout:
+        """Styles can only name Textual's own layouts; this one is ours."""
+        return self._tiled
+
+
+class DashboardScreen(Screen[None]):
+    """All agents side by side, or one of them beside a list, or one alone."""
+
+    ESCAPE_TO_MINIMIZE = False
+    AUTO_FOCUS = "PromptBox TextArea"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(on_app=False)]
+
+    def __init__(self, session: DashboardSession, feed: Feed, actions: Actions) -> None:
+        super().__init__()
+        self.session = session
+        self.feed = feed
+        self.actions = actions
+        self.prompt = PromptBox(id="prompt")
+        self.zoomed = False
+        self._chosen_id = ""
+        self._panes: dict[str, AgentPane] = {}
+        self._board = Board(id="board")
+        self._roster = Roster(id="roster")
+        self._status = StatusRow(id="status")
+        self._keys = KeyRow(actions.footer, id="keys")
+
+    def compose(self) -> ComposeResult:
+        yield self._status
+        with self._board:
+            yield self._roster
+        yield self.prompt
+        yield self._keys
+
+    async def on_mount(self) -> None:
+        self.feed.watch(self.report)
+        await self.follow_session()
+
+    # --- which agents, and which of them is talked to -------------------------------------------------------
+
+    @property
+    def chosen(self) -> AgentFeed | None:
+        """The agent that prompt and keys go to; None when there is none."""
+        return self.feed.agents.get(self._chosen_id)
+
+    async def follow_session(self) -> None:
+        """Have a pane for each agent of the session, and none for those that are gone."""
+        self.feed.follow(self.session.workers)
+        for gone in self._panes.keys() - self.feed.agents.keys():
+            await self._panes.pop(gone).remove()
+        fresh = {key: AgentPane(feed) for key, feed in self.feed.agents.items() if key not in self._panes}
+        if fresh:
+            self._panes |= fresh
+            await self._board.mount(*fresh.values())
+        self._panes = {key: self._panes[key] for key in self.feed.agents}
+        if self._chosen_id not in self._panes:
+            self._chosen_id = next(iter(self._panes), "")
+        self.choose(self._chosen_id)
+
+    def choose(self, agent_id: str) -> None:
+        """Talk to this agent from now on."""
+        self._chosen_id = agent_id
+        for key, pane in self._panes.items():
+            pane.choose(key == agent_id)
+        self._arrange()
+        self.feed.now()
+
+    def _arrange(self) -> None:
+        size = self._board.size
+        alone = self.zoomed or not size
+        grid = None if alone else tile(len(self._panes), size)
+        self._roster.display = not alone and grid is None and len(self._panes) > 1
+        for key, pane in self._panes.items():
+            pane.display = grid is not None or key == self._chosen_id
+        self.set_class(self.zoomed, "-zoomed")
+        self.feed.show({key: partial(self._tick, pane) for key, pane in self._panes.items() if pane.display})
+
+    def _tick(self, pane: AgentPane) -> None:
+        pane.tick(self.feed.wall())
+
+    # --- what it shows --------------------------------------------------------------------------------------
+
+    def report(self) -> None:
+        """Write the rows that speak of all agents; called after each frame."""
+        feeds = list(self.feed.agents.values())
+        waiting = len(self.session.desk.pending)
+        keys = self.actions
+        chosen = self.chosen
+        self._status.report(
+            (feed.transcript.state for feed in feeds),
+            waiting,
+            approve_key=keys["approvals"].first_key,
+            demo=self.session.demo,
+            workspace=chosen.agent.workspace if chosen else None,
+        )
+        if self._roster.display:
+            self._roster.report(feeds, self._chosen_id, self.feed.wall())
+        busy = chosen is not None and chosen.agent.busy
+        useful: Mapping[str, bool] = {
+            "interrupt": busy,
+            "approvals": waiting > 0,
+            "stop_all": self.session.running > 0,
+            "next_agent": len(feeds) > 1,
+            "zoom": len(feeds) > 1,
+        }
+        self._keys.report(
+            lit=lambda action: action.id == "approvals" and waiting > 0,
+            useful=lambda action: useful.get(action.id, True),
+        )
+        self._address()
+        self._give_back()
+
+    def _address(self) -> None:
+        if (chosen := self.chosen) is None:
+            self.prompt.address("")
+            return
+        words = f"{chosen.agent.number} {one_line(chosen.agent.name)}"
+        self.prompt.address(f"{words} · busy, enter queues" if chosen.agent.busy else words)
+
+    def _give_back(self) -> None:
+        if (chosen := self.chosen) is not None and (returned := chosen.transcript.returned) is not None:
+            chosen.transcript.returned = None
+            self.prompt.put_back(returned.prompt, one_line(returned.reason))
+
+    # --- what comes from widgets ----------------------------------------------------------------------------
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._rearrange)
+
+    def _rearrange(self) -> None:
+        self._arrange()
+        self.feed.wake()
+
+    def on_agent_pane_chosen(self, message: AgentPane.Chosen) -> None:
+        self.choose(message.agent_id)
+
+    def on_roster_chosen(self, message: Roster.Chosen) -> None:
+        self.choose(message.agent_id)
+
+    def on_prompt_box_submitted(self, message: PromptBox.Submitted) -> None:
+        if (chosen := self.chosen) is None:
+            self.prompt.put_back(message.text, f"there is no agent: {self._key('new_agent')} adds one")
+            return
+        if message.now:
+            chosen.agent.prompt_now(message.text)
+        else:
+            chosen.agent.prompt(message.text)
+        self.feed.now()
+
+    def on_prompt_box_take_back(self) -> None:
+        if (chosen := self.chosen) is None or not chosen.agent.queue:
+            return
+        text = chosen.agent.unqueue(len(chosen.agent.queue) - 1)
+        if text is not None:
+            self.prompt.put_back(text, "taken back from the queue")
+            self.feed.now()
+
+    async def on_key_row_pressed(self, message: KeyRow.Pressed) -> None:
+        await self.run_action(message.action.action)
+
+    def on_click(self) -> None:
+        self.prompt.focus()
+
+    # --- keys -----------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Give keys back to the prompt where it needs them."""
+        if action == "scroll_empty":
+            return not self.prompt.text
+        return super().check_action(action, parameters)
+
+    def action_interrupt(self) -> None:
+        """Stop the chosen agent, and say which."""
+        chosen = self.chosen
+        if chosen is None:
+            return
+        name = f"{chosen.agent.number} {one_line(chosen.agent.name)}"
+        if not chosen.agent.interrupt():
+            self.notify(f"{name} is not working.", timeout=2, markup=False)
+        self.feed.now()
+
+    def action_stop_all(self) -> None:
+        """Stop every agent; asks when that is more than one."""
+        running = self.session.running
+        if running <= 1:
+            self._stop_all(True)
+            return
+        from agent_tui.modals.confirm import ConfirmModal
+
+        body = "Each stops where it is. What is finished is kept, and every agent can go on afterwards."
+        self.app.push_screen(
+            ConfirmModal(f"Stop all {running} agents that work?", body, f"Stop {running}"), self._stop_all
+        )
+
+    def _stop_all(self, confirmed: bool | None) -> None:
+        if not confirmed:
+            return
+        stopped = self.session.interrupt_all()
+        words = "No agent is working." if not stopped else f"Stopping {stopped}."
+        self.notify(words, timeout=3, markup=False)
+        self.feed.now()
+
+    def action_focus_next_agent(self, step: int) -> None:
+        """Talk to the agent after (or before) the chosen one."""
+        order = list(self._panes)
+        if order:
+            here = order.index(self._chosen_id) if self._chosen_id in order else 0
+            self.choose(order[(here + step) % len(order)])
+
+    def action_focus_agent(self, number: int) -> None:
+        """Talk to the agent with this number."""
+        for key, feed in self.feed.agents.items():
+            if feed.agent.number == number:
+                self.choose(key)
+
+    def action_zoom(self) -> None:
+        """Show the chosen agent alone, or all again."""
+        self.zoomed = not self.zoomed
+        self._rearrange()
+
+    def action_scroll(self, where: str) -> None:
+        """Scroll the chosen agent's transcript."""
+        if (pane := self._panes.get(self._chosen_id)) is not None:
+            pane.scroll_transcript(where)
+            self.feed.now()
+
+    def action_scroll_empty(self, where: str) -> None:
+        """The same, for keys that a prompt with text needs itself."""
+        self.action_scroll(where)
+
+    def action_toggle_reasoning(self) -> None:
+        """Fold or unfold the model's reasoning in the chosen pane."""
+        if (pane := self._panes.get(self._chosen_id)) is not None:
+            pane.transcript.toggle_reasoning()
+            self.feed.now()
+
+    def action_go_on(self) -> None:
+        """Send the oldest queued prompt of the chosen agent."""
+        if (chosen := self.chosen) is not None and not chosen.agent.go_on():
+            self.notify("Nothing is queued that could be sent now.", timeout=2, markup=False)
+        self.feed.now()
+
+    async def action_close_agent(self) -> None:
+        """Close the chosen agent after a question; in a prompt with text the key deletes a word."""
+        if self.prompt.text:
+            self.prompt.query_one(TextArea).action_delete_word_left()
+            return
+        if (chosen := self.chosen) is not None:
+            await self.run_action(f"app.close_agent({chosen.agent.id!r})")
+
+    async def action_stop_or_quit(self) -> None:
+        """Copy what is selected, else stop the chosen agent; twice within a second offers to quit."""
+        selected = self.get_selected_text() or self.prompt.query_one(TextArea).selected_text
+        if selected:
+            self.app.copy_to_clipboard(selected)
+            self.notify("Copied.", timeout=1.5, markup=False)
+            return
+        await self.run_action("app.interrupt_key")
+
+    def _key(self, action_id: str) -> str:
+        return self.actions[action_id].first_key or action_id
