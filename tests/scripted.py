@@ -22,7 +22,7 @@ def says(*pieces: str) -> list[Step]:
     return [*(TextDelta(piece) for piece in pieces), AnswerEnded("end")]
 
 
-def call(name: str, input: dict[str, object], *, id: str = "c1", place: int = 0) -> ToolUseDelta:  # noqa: A002
+def call(name: str, input: dict[str, object], *, id: str = "c1", place: int = 0) -> ToolUseDelta:
     """A whole tool call."""
     return ToolUseDelta(place, id, name, json.dumps(input))
 

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,14 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", Terminal())
-    monkeypatch.setattr(sys, "stdout", Terminal())
+def run_in_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], int]:
+    def run_there(args: list[str]) -> int:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", Terminal())
+            patch.setattr(sys, "stdout", Terminal())
+            return run(args)
+
+    return run_there
 
 
 def test_help_is_narrow_names_each_option_and_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +106,6 @@ def test_output_into_a_pipe_is_refused_though_keys_could_be_read(
     assert "its output is none" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("terminal")
 @pytest.mark.parametrize(
     ("args", "said"),
     [
@@ -115,9 +120,12 @@ def test_output_into_a_pipe_is_refused_though_keys_could_be_read(
     ],
 )
 def test_settings_that_cannot_be_used_are_one_message_and_exit_code_2(
-    args: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    args: list[str],
+    said: str,
+    run_in_terminal: Callable[[list[str]], int],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(args) == 2
+    assert run_in_terminal(args) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("agent-tui: ")
     assert said in shown
@@ -125,29 +133,27 @@ def test_settings_that_cannot_be_used_are_one_message_and_exit_code_2(
     assert len(shown.splitlines()) == 1
 
 
-@pytest.mark.usefixtures("terminal")
 def test_a_key_that_no_action_has_names_the_nearest(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, run_in_terminal: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.toml").write_text('[keys]\nzom = "f5"\n')
-    assert run([]) == 2
+    assert run_in_terminal([]) == 2
     assert "keys.zom: there is no action 'zom'; did you mean 'zoom'?" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("terminal")
 def test_a_data_folder_that_cannot_be_made_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, run_in_terminal: Callable[[list[str]], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    assert run(["--data-dir", str(tmp_path / "file" / "data")]) == 2
+    assert run_in_terminal(["--data-dir", str(tmp_path / "file" / "data")]) == 2
     assert "nothing can be written" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("terminal")
 def test_an_escape_sequence_in_an_argument_never_reaches_the_terminal(
+    run_in_terminal: Callable[[list[str]], int],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for args in (["--resume", "\x1b]0;x\x07"], ["-a", "a=\x1b[2J"], ["--config", "\x1b[2J"], ["--\x1b[2J"]):
-        assert run(args) == 2
+        assert run_in_terminal(args) == 2
         assert "\x1b" not in capsys.readouterr().err

@@ -76,7 +76,8 @@ class Actions:
     def groups(self) -> Iterator[tuple[Group, tuple[Action, ...]]]:
         """What the help screen shows, group by group."""
         for group in GROUPS:
-            yield group, tuple(a for a in self._actions if a.group == group and (a.display or a.in_palette))
+            listed = (a for a in self._actions if a.group == group and (a.display.strip() or a.in_palette))
+            yield group, tuple(listed)
 
     def keymap(self) -> dict[str, str]:
         """The user's keys, for Textual's own keymap; it holds for bindings of modals as well."""
@@ -161,7 +162,7 @@ ACTIONS: tuple[Action, ...] = (
         "close_agent",
         "ctrl+w",
         "close",
-        "Close the focused agent; in a prompt with text: delete a word.",
+        "Close the focused agent; while you write: delete a word.",
         "Agents",
         "close_agent",
     ),
@@ -219,7 +220,7 @@ ACTIONS: tuple[Action, ...] = (
         "take_back",
         "up",
         "take back",
-        "In an empty prompt: take the last queued prompt back, else recall the one before.",
+        "In an empty prompt: take the last queued one back, else recall.",
         "Writing",
         in_palette=False,
     ),

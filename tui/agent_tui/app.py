@@ -1,7 +1,7 @@
 """Owns the Textual app: it mounts the dashboard, routes what concerns all agents, and ends cleanly.
 
 Refuses to run agents and to close them: the session outlives the app and belongs to the caller. Nothing that
-an agent, a tool, a model or a string does ends the app; a bug of our own ends it with a message, never an agent.
+an agent, a tool, a model or a string does ends the app; a bug of our own ends it with a message, no agent.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ QUIT_SECONDS = 1.0
 
 _log = logging.getLogger(__name__)
 
-# Textual reads ESC 1 … ESC 9 as the characters that WezTerm on macOS would have typed ("¡", "™", …), so alt+1
-# would write into the prompt in every terminal without the Kitty protocol. Unknown, they become alt+1 … alt+9.
+# Textual reads ESC 1 … ESC 9 as characters that WezTerm on macOS would have typed ("¡", "™", …), so alt+1
+# would write into the prompt in terminals without the Kitty protocol. Unknown, they become alt+1 … alt+9.
 if isinstance(ANSI_SEQUENCES_KEYS, dict):
     for _digit in range(1, AGENT_KEYS + 1):
         ANSI_SEQUENCES_KEYS.pop(f"\x1b{_digit}", None)
@@ -45,7 +45,10 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     TITLE = "agent-tui"
     ESCAPE_TO_MINIMIZE = False
-    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = ["styles/dashboard.tcss", "styles/help.tcss"]
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        "styles/dashboard.tcss",
+        "styles/help.tcss",
+    ]
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(on_app=True)]
 
     def __init__(
@@ -61,7 +64,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         self.actions = Actions(session.plan.keys)
         self.feed = Feed(wall=wall)
         self.dashboard = DashboardScreen(session, self.feed, self.actions)
-        self.inbox = Inbox(self, session.desk, self.feed, lambda: self._last_key_at)
+        self.inbox = Inbox(self, session.desk, self.feed, self.dashboard.prompt, lambda: self._last_key_at)
         self._prompt = prompt
         self._last_key_at = float("-inf")
         self._last_ctrl_c = float("-inf")
@@ -83,6 +86,8 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         self.feed.start()
         for notice in self._notices:
             self.notify(notice, severity="warning", timeout=8, markup=False)
+        if self.session.greeting and not self.session.demo:
+            self.notify(one_line(self.session.greeting), timeout=8, markup=False)
         if self._prompt:
             for worker in self.session.workers:
                 worker.prompt(self._prompt)

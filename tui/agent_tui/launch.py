@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -32,6 +33,7 @@ SETTLED_AFTER: Final = 1.0
 """Seconds from the start of the app to the one full garbage collection, when nobody waits for a key."""
 SHORT_ID: Final = 8
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_HUNG_UP: Final = 128 + signal.SIGHUP
 
 log = logging.getLogger("agent_tui")
 
@@ -141,11 +143,11 @@ async def _run(
         if ending.code is None:
             raise
         return ending.code
-    if ending.code is not None:
-        return ending.code
-    if farewell:
+    if ending.code == _HUNG_UP:
+        _forget_terminal()
+    elif farewell:
         print(farewell)  # noqa: T201 - the app is gone, the terminal is the shell's again
-    return app.return_code or 0
+    return app.return_code or 0 if ending.code is None else ending.code
 
 
 def _settle() -> None:
@@ -165,6 +167,14 @@ def _farewell(session: Session) -> str | None:
         if said:
             return f"To come back to this session: agent-tui --resume {session.id[:SHORT_ID]}"
     return None
+
+
+def _forget_terminal() -> None:
+    """Let what is unwritten go nowhere: writing to a terminal that is gone would change the exit code."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def _told(error: Exception) -> AgentTuiError | None:

@@ -118,8 +118,8 @@ class Judging:
         if call.broken is not None:
             told = f"The arguments of {call.name} could not be read: {call.broken}. Nothing was run."
             return Refused(call.input, "loop", call.broken, told, "error")
-        told = f"There is no tool {call.name!r}. The tools are: {', '.join(self._tools.names) or 'none'}."
-        return Refused(call.input, "loop", "unknown tool", told, "error")
+        told = self._tools.unknown(call.name)
+        return Refused(call.input, "loop", told, told, "error")
 
     def _by_rules(self, call: ToolUse, verdict: CallVerdict) -> Judgement:
         final = self._gate.judge(call.name, verdict.input)

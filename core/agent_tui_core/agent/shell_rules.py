@@ -30,7 +30,7 @@ class ShellRule:
 
     def allows(self, command: str) -> bool:
         """Say whether this rule, as an allow rule, covers the whole command line, beyond doubt."""
-        line = command.strip()
+        line = command.strip(" \t\n")
         if len(line) > _LONGEST or "\0" in line or "\r" in line:
             return False
         if "*" not in self.pattern.replace("\\*", ""):
@@ -41,7 +41,7 @@ class ShellRule:
 
     def touches(self, command: str) -> bool:
         """Say whether this rule, as a deny or ask rule, is met by any part of the command line."""
-        line = command.strip()
+        line = command.strip(" \t\n")
         regex = _regex(self.pattern)
         if regex.fullmatch(line):
             return True
@@ -55,7 +55,7 @@ class ShellRule:
 
 def escape_command(command: str) -> str:
     """The pattern that covers exactly this command line."""
-    return command.strip().replace("*", "\\*")
+    return command.strip(" \t\n").replace("*", "\\*")
 
 
 def _end_of_leading(words: str) -> int:

@@ -21,6 +21,7 @@ from agent_tui_core.events import Body
 from agent_tui_core.history.files import explain, make_private
 from agent_tui_core.history.migrations import connect, migrate
 from agent_tui_core.history.rows import Change, change_of, entries_of, fields_of, storable
+from agent_tui_core.history.search import Hit, find
 from agent_tui_core.history.values import Fields, blocks_of, to_json
 from agent_tui_core.history.writer import Write, Writer
 from agent_tui_core.messages import new_id
@@ -145,6 +146,13 @@ class History:
         """
         return await self._read(lambda connection: _load(connection, session_id))
 
+    async def search(self, words: str, limit: int = 50) -> list[Hit]:
+        """Return the messages that hold all these beginnings of words, newest first."""
+        try:
+            return await asyncio.to_thread(find, self.path, words, limit=limit, patience=PATIENCE)
+        except sqlite3.Error as error:
+            raise explain(error, self.path) from error
+
     async def _read(self, read: Callable[[sqlite3.Connection], Read]) -> Read:
         """Read one consistent state in a thread, over a connection that ends with it."""
         return await asyncio.to_thread(_reading, self.path, read)
@@ -191,7 +199,7 @@ def _reading(path: Path, read: Callable[[sqlite3.Connection], Read]) -> Read:
 
 
 def _summaries(connection: sqlite3.Connection, limit: int, prefix: str = "") -> list[SessionSummary]:
-    found = connection.execute(_SUMMARIES, {"limit": limit, "prefix": prefix})
+    found = connection.execute(_SUMMARIES, {"limit": limit, "prefix": storable(prefix)})
     return [_summary(fields_of(row, f"history row sessions {row['id']}")) for row in found]
 
 

@@ -24,6 +24,17 @@ MAX_BATCH = 256
 BUSY_STEP = 1.0
 """Seconds that one attempt waits for the lock inside SQLite."""
 
+_REFUSALS = (
+    HistoryError,
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    ValueError,
+)
+"""What is the fault of one write alone."""
+
 _ADD_ENTRY = """
     INSERT INTO entries (conversation_id, seq, run_id, at, kind, ref)
     VALUES (:conversation_id, :seq, :run_id, :at, :kind, :ref)
@@ -43,7 +54,7 @@ class Write:
     """None for rows that stand outside of any conversation's order."""
     run_id: str | None = None
     first_seq: int = 0
-    refused: BaseException | None = None
+    """Its place in the conversation; 0 until it was tried."""
     done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def __post_init__(self) -> None:
@@ -62,14 +73,14 @@ class Write:
             }
             yield change, common | dict(change.values)
 
-    def settle(self) -> None:
-        """Tell whoever waits."""
+    def settle(self, refusal: HistoryError | None) -> None:
+        """Tell whoever waits; only the first time counts."""
         if self.done.done():
             return
-        if self.refused is None:
+        if refusal is None:
             self.done.set_result(None)
         else:
-            self.done.set_exception(self.refused)
+            self.done.set_exception(refusal)
 
 
 def _look_at(done: asyncio.Future[None]) -> None:
@@ -130,16 +141,18 @@ class Writer:
         return connection
 
     async def _live(self, connection: aiosqlite.Connection) -> None:
+        batch: Sequence[Write] | None = ()
         try:
             while (batch := await self._next_batch()) is not None:
                 await self._keep(connection, batch)
         finally:
             self._closed = True
             await connection.close()
+            unsettled = [*(batch or ())]
             while not self._queue.empty():
-                if (write := self._queue.get_nowait()) is not None:
-                    write.refused = HistoryError(f"{self._path}: the history was closed; nothing was kept.")
-                    write.settle()
+                unsettled += [write for write in [self._queue.get_nowait()] if write is not None]
+            for write in unsettled:
+                write.settle(HistoryError(f"{self._path}: the history was closed before this was kept."))
 
     async def _next_batch(self) -> list[Write] | None:
         first = await self._queue.get()
@@ -155,38 +168,42 @@ class Writer:
         return batch
 
     async def _keep(self, connection: aiosqlite.Connection, batch: Sequence[Write]) -> None:
-        """Settle every write of the batch, whatever happens: together, or else one by one."""
+        """Settle every write of the batch: together, or else one by one."""
         try:
-            await self._commit(connection, batch)
+            refusals = await self._commit(connection, batch)
         except sqlite3.Error as error:
-            await _roll_back(connection)
-            if len(batch) > 1 and not _is_busy(error):
-                for write in batch:
+            if connection.in_transaction:
+                await connection.execute("ROLLBACK")
+            is_last_try = len(batch) == 1 or _is_busy(error)
+            for write in batch:
+                if await self._was_kept(connection, write):
+                    write.settle(None)
+                elif is_last_try:
+                    write.settle(explain(error, self._path))
+                else:
                     await self._keep(connection, [write])
-                return
-            for write in batch:
-                if not await self._was_kept(connection, write):
-                    write.refused = explain(error, self._path)
-        except BaseException:
-            for write in batch:
-                write.refused = HistoryError(f"{self._path}: the history was closed meanwhile.")
-            raise
-        finally:
-            for write in batch:
-                write.settle()
+        else:
+            for write, refusal in zip(batch, refusals, strict=True):
+                write.settle(refusal)
 
-    async def _commit(self, connection: aiosqlite.Connection, batch: Sequence[Write]) -> None:
+    async def _commit(
+        self, connection: aiosqlite.Connection, batch: Sequence[Write]
+    ) -> Sequence[HistoryError | None]:
+        """Commit all of the batch that can be; what was refused, and why, comes back in its place."""
+        refusals: list[HistoryError | None] = []
         await self._begin(connection)
         for write in batch:
-            write.refused = None
             await connection.execute("SAVEPOINT one_write")
             try:
                 await self._apply(connection, write)
-            except (HistoryError, sqlite3.IntegrityError, sqlite3.DataError, OverflowError) as error:
-                write.refused = _refusal(error, self._path)
+            except _REFUSALS as error:
                 await connection.execute("ROLLBACK TO one_write")
+                refusals.append(_refusal(error, self._path))
+            else:
+                refusals.append(None)
             await connection.execute("RELEASE one_write")
         await connection.execute("COMMIT")
+        return refusals
 
     async def _begin(self, connection: aiosqlite.Connection) -> None:
         deadline = time.monotonic() + self._patience
@@ -247,11 +264,6 @@ def _refusal(error: Exception, path: Path) -> HistoryError:
 
 def _is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-
-
-async def _roll_back(connection: aiosqlite.Connection) -> None:
-    if connection.in_transaction:
-        await connection.execute("ROLLBACK")
 
 
 def _close_unwanted(connecting: asyncio.Future[aiosqlite.Connection]) -> None:

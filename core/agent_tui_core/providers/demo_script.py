@@ -275,5 +275,5 @@ def _free_speech(turn: _Turn) -> Speech:
 
 def quote(foreign: str) -> str:
     """Return foreign words short, on one line, and without what Markdown would make of them."""
-    line = re.sub(r"[`*_\[\]<>|]", "", safe_line(foreign))
+    line = re.sub(r"[`*\[\]<>|]", "", safe_line(foreign))
     return line if len(line) <= MAX_QUOTE else f"{line[: MAX_QUOTE - 1]}…"

@@ -14,10 +14,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
+import httpcore
 import httpx
 
 from agent_tui_core.errors import (
     BadRequest,
+    ConfigError,
     ProviderError,
     ProviderRefused,
     ProviderUnreachable,
@@ -52,15 +54,22 @@ def http_client(
 
     An answer may take for ever as long as bytes come (`idle_timeout` between two reads). The pool has no
     limit, so that no agent waits for another's stream. The user's proxies count, but never for this machine.
+    Ends in `ConfigError` when the environment names a proxy or certificates that cannot be used.
     """
-    return httpx.AsyncClient(
-        transport=transport,
-        timeout=httpx.Timeout(idle_timeout, connect=connect_timeout),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30.0),
-        follow_redirects=False,
-        mounts=None if transport else dict.fromkeys(_DIRECT),
-        headers={"User-Agent": "agent-tui", "Accept-Encoding": "identity"},
-    )
+    try:
+        return httpx.AsyncClient(
+            transport=transport,
+            timeout=httpx.Timeout(idle_timeout, connect=connect_timeout),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30.0),
+            follow_redirects=False,
+            mounts=None if transport else dict.fromkeys(_DIRECT),
+            headers={"User-Agent": "agent-tui", "Accept-Encoding": "identity"},
+        )
+    except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
+        why = "SOCKS proxies are not supported" if isinstance(error, ImportError) else type(error).__name__
+        raise ConfigError(
+            f"the network cannot be set up ({why}): check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
+        ) from error
 
 
 async def stream_events(
@@ -76,10 +85,11 @@ async def stream_events(
     Every failure is a `ProviderError`: `ProviderUnreachable` as long as nothing was yielded, then
     `StreamTruncated`; `ProviderRefused` for a server that says no; `StreamMalformed` for what is no answer.
     """
-    request = client.build_request("POST", url, headers=dict(headers), content=_encode(body))
+    sent = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **headers}
+    request = client.build_request("POST", url, headers=sent, content=_encode(body))
     started = False
     try:
-        response = await client.send(request, stream=True)
+        response = await _send(client, request)
         try:
             async with aclosing(_answer(response, body, stream)) as events:
                 async for event in events:
@@ -181,6 +191,23 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             yield from _causes(inner)
     if cause := error.__cause__ or error.__context__:
         yield from _causes(cause)
+
+
+async def _send(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+    """Send, and hang up when cancelled within a TLS handshake, where httpcore leaves the socket open."""
+    opened: list[httpcore.AsyncNetworkStream] = []
+
+    async def trace(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            opened.append(info["return_value"])
+
+    request.extensions["trace"] = trace
+    try:
+        return await client.send(request, stream=True)
+    except asyncio.CancelledError:
+        for each in opened:
+            await each.aclose()
+        raise
 
 
 def _encode(body: Mapping[str, Any]) -> bytes:

@@ -240,6 +240,7 @@ class Worker:
 
     def _start(self, text: str) -> None:
         self._interrupting = self._goes_on = False
+        self._tell_state("connecting")
         self._task = asyncio.create_task(self._live(text), name=f"agent {self.number}")
 
     async def _live(self, text: str) -> None:
@@ -268,6 +269,7 @@ class Worker:
         if verdict.blocked is not None:
             self._journal.emit(PromptReturned(text, f"blocked by a hook: {verdict.blocked}"))
             self._journal.emit(Noticed("warning", f"The prompt was not sent: {verdict.blocked}"))
+            self._tell_state("idle")
             return None
         blocks = tuple(Text(part) for part in (verdict.prompt, *verdict.context))
         return Message("user", blocks)

@@ -41,7 +41,7 @@ def read_file(raw: str, path: Path) -> tuple[bytes, os.stat_result]:
             descriptor = os.open(path.name or ".", _READ, dir_fd=folder)
     except OSError as error:
         raise _explained(raw, path, error) from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         state = os.fstat(descriptor)
         if stat.S_ISDIR(state.st_mode):
             raise is_folder(raw, path)
@@ -52,7 +52,10 @@ def read_file(raw: str, path: Path) -> tuple[bytes, os.stat_result]:
                 f"{raw} is too large ({state.st_size:,} bytes, the limit is {MAX_FILE_BYTES:,}); "
                 "find the part you need with Grep, or use Bash"
             )
-        return file.read(MAX_FILE_BYTES), state
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_FILE_BYTES), state
+    finally:
+        os.close(descriptor)
 
 
 def read_if_there(raw: str, path: Path) -> tuple[bytes, os.stat_result] | None:

@@ -74,10 +74,10 @@ def missing(raw: str, path: Path) -> ToolError:
         while not folder.is_dir() and folder != folder.parent:
             folder = folder.parent
         return ToolError(f"there is no {raw}: the folder {path.parent} does not exist (but {folder} does)")
-    by_lower = {name.lower(): name for name in _names(folder)}
+    by_lower = {name.rstrip("/").lower(): name for name in _names(folder)}
     close = [by_lower[name] for name in get_close_matches(path.name.lower(), by_lower, n=3, cutoff=0.6)]
     hint = f"; similar names in that folder: {', '.join(close)}" if close else ""
-    return ToolError(f"there is no file {raw}{hint}")
+    return ToolError(f"there is no {raw}{hint}")
 
 
 def is_folder(raw: str, path: Path) -> ToolError:

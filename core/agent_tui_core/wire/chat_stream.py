@@ -103,9 +103,9 @@ class ChatStream:
     def close(self, pending: ServerSentEvent | None = None) -> list[StreamEvent]:
         """End the input; return the last events, `AnswerEnded` last.
 
-        `pending`, what the parser had not ended, counts if it is `[DONE]` or one whole chunk. Raises what `feed`
-        still had to raise, `StreamTruncated` when neither a finish reason nor `[DONE]` came, and
-        `StreamMalformed` when nothing came at all.
+        `pending`, what the parser had not ended, counts if it is `[DONE]` or one whole chunk. Raises what
+        `feed` still had to raise, `StreamTruncated` when neither a finish reason nor `[DONE]` came,
+        `StreamMalformed` when the answer is empty, `ProviderRefused` when its finish reason is a failure.
         """
         events: list[StreamEvent] = []
         if pending is not None and not self.done and _is_whole(pending):
@@ -121,8 +121,8 @@ class ChatStream:
                 else "empty response: the server ended the answer before it began"
             )
         stop_reason = self._stop_reason()
-        if not self._started and stop_reason == "end":
-            raise StreamMalformed("empty response: the server ended the answer and there is nothing in it")
+        if not self._started:
+            raise StreamMalformed(_nothing_came(stop_reason))
         if self._sends_back_content and len(self._calls):
             events.append(ReasoningDelta("", {"reasoning_content": True}))
         events.append(AnswerEnded(stop_reason, self._reason))
@@ -211,13 +211,11 @@ class ChatStream:
             opaque["extra_content"] = mended_json(extra)
         if not text and not opaque:
             return
-        self._started = True
+        self._started |= bool(text)
         self._sends_back_content |= source == "reasoning_content"
-        pieces = self._settled(self._prose.feed("reasoning", text))
-        if opaque:
-            words = "".join(piece.text for piece in pieces if isinstance(piece, ReasoningDelta))
-            pieces = [ReasoningDelta(words, opaque)]
-        events += pieces
+        words = "".join(piece for _, piece in self._prose.feed("reasoning", text))
+        if words or opaque:
+            events.append(ReasoningDelta(words, opaque or None))
 
     def _settled(self, pieces: Iterable[Piece]) -> list[StreamEvent]:
         return [TextDelta(text) if kind == "text" else ReasoningDelta(text) for kind, text in pieces]
@@ -255,7 +253,7 @@ def _first_choice(choices: Json) -> JsonObject | None:
     if not isinstance(choices, list):
         return None
     for choice in choices:
-        if isinstance(choice, dict) and choice.get("index", 0) in {0, None}:
+        if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
             return choice
     return None
 
@@ -263,6 +261,14 @@ def _first_choice(choices: Json) -> JsonObject | None:
 def _never_runs(reason: str | None) -> bool:
     """Whether a finish reason forbids the calls of its answer, whatever comes after it."""
     return (reason or "").lower() in _LENGTH | _FILTERED | _FAILED
+
+
+def _nothing_came(stop_reason: StopReason) -> str:
+    if stop_reason == "length":
+        return "empty response: the output limit (max_tokens) was reached before the answer began"
+    if stop_reason == "content_filter":
+        return "empty response: the provider's content filter stopped the answer before it began"
+    return "empty response: the server ended the answer and there is nothing in it"
 
 
 def _is_whole(pending: ServerSentEvent) -> bool:

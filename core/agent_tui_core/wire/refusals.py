@@ -15,6 +15,7 @@ import msgspec
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.errors import BadRequest, Overloaded, ProviderRefused, RateLimited, Unauthorized
+from agent_tui_core.wire.surrogates import mended
 
 _MOST_WORDS: Final = 2_000
 _MOST_BODY: Final = 16_384
@@ -186,7 +187,7 @@ def _refused(
     words: str, status: int | None, kind: str, body: str, retry_after: float | None
 ) -> ProviderRefused:
     refused = _class_of(words, status, kind)
-    return refused(words, status=status, body=body, retry_after=retry_after)
+    return refused(mended(words), status=status, body=body, retry_after=retry_after)
 
 
 def _class_of(words: str, status: int | None, kind: str) -> type[ProviderRefused]:

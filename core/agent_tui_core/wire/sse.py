@@ -80,15 +80,16 @@ class SseParser:
     def close(self) -> ServerSentEvent | None:
         """End the input; return the event that was begun but not ended by a blank line, if there is one.
 
-        By the rules such an event does not count. It commits no id. Raises what `feed` still had to raise.
+        By the rules such an event does not count, and it commits no id. Raises what `feed` still had to raise.
         """
         if self._broken is not None:
             raise self._broken
         line = (self._head or b"") + b"".join(self._tail)
-        committed = self.last_event_id
+        committed, retry_ms = self.last_event_id, self.retry_ms
         self._head, self._tail, self._tail_size = None, [], 0
         if line:
             self._take(line)
+        self.retry_ms = retry_ms
         self.error_fields.extend(map(_decode, self._errors))
         errors, data, event = self._errors, self._data, self._event or "message"
         self._errors, self._data, self._data_size, self._event, self._id = [], [], 0, "", committed

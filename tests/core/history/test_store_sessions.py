@@ -104,7 +104,7 @@ async def test_a_unique_prefix_is_enough(history: History) -> None:
     assert (await history.load("abd2")).id == "abd2"
 
 
-@pytest.mark.parametrize("prefix", ["ab", "zz", "", "a%", "ab_1", "\x1b[2J"])
+@pytest.mark.parametrize("prefix", ["ab", "zz", "", "a%", "ab_1", "\x1b[2J", "\udcff"])
 async def test_an_ambiguous_or_unknown_prefix_lists_candidates(history: History, prefix: str) -> None:
     put_sessions(history, "abc1", "abd2")
     with pytest.raises(HistoryError) as caught:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stored_turns import acted, said
@@ -17,6 +18,7 @@ from stored_turns import acted, said
 from agent_tui_core.blocks import ToolResult
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import Body, MessageCommitted, RunEnded, RunStarted, ToolEnded, ToolStarted
+from agent_tui_core.history import writer
 from agent_tui_core.history.store import History
 from agent_tui_core.messages import Message, Usage, new_id
 
@@ -283,3 +285,62 @@ async def test_a_record_too_big_for_the_disk_takes_no_other_of_its_batch_down(
         outcome = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(each) for each in outcome] == [type(None), type(None), HistoryError, type(None)]
     assert await bodies_of(history, conversation) == [*turns[0], *turns[1], *turns[3]]
+
+
+class Uncertain(sqlite3.Connection):
+    """A connection whose next commit is told to have failed: `kept` says whether it did its work before."""
+
+    kept: bool | None = None
+
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+        if sql != "COMMIT" or Uncertain.kept is None:
+            return super().execute(sql, *parameters)
+        kept, Uncertain.kept = Uncertain.kept, None
+        super().execute("COMMIT" if kept else "ROLLBACK")
+        raise sqlite3.OperationalError("disk I/O error")
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("together", [1, 3])
+async def test_a_commit_of_unknown_outcome_is_read_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool, together: int
+) -> None:
+    def connect(path: Path, *, patience: float) -> sqlite3.Connection:
+        return sqlite3.connect(path, timeout=patience, isolation_level=None, factory=Uncertain)
+
+    monkeypatch.setattr(writer, "connect", connect)
+    history = await History.open(tmp_path / "history.db")
+    conversation = await add(history, await history.start_session("/work"))
+    turns = [said(str(index)) for index in range(together)]
+    Uncertain.kept = kept
+    waiting = [asyncio.create_task(history.record(conversation, new_id(), *turn)) for turn in turns]
+    outcome = await asyncio.gather(*waiting, return_exceptions=True)
+    stored = await bodies_of(history, conversation)
+    assert stored == [
+        body for turn, each in zip(turns, outcome, strict=True) if each is None for body in turn
+    ], "what was acknowledged is there, and nothing else"
+    assert all(each is None or isinstance(each, HistoryError) for each in outcome)
+    assert None in outcome or (together, kept) == (1, False)
+    await history.close()
+
+
+async def test_an_id_that_sqlite_cannot_hold_ends_no_other_record(history: History, session: str) -> None:
+    conversation = await add(history, session)
+    with pytest.raises(HistoryError):
+        await history.record("\ud800", "run", *said("lost"))
+    with pytest.raises(HistoryError):
+        await history.record(conversation, "\ud800", *said("lost"))
+    await history.record(conversation, "run", *said("kept"))
+
+
+async def test_a_loop_that_ends_settles_what_waits(tmp_path: Path) -> None:
+    history = await History.open(tmp_path / "history.db")
+    with locked(history.path):
+        recording = asyncio.create_task(history.record("any", "run", *said("lost")))
+        await asyncio.sleep(0)
+        [task] = [each for each in asyncio.all_tasks() if each.get_name().startswith("history writer")]
+        task.cancel()
+    with pytest.raises(HistoryError, match="closed"):
+        await recording
+    with pytest.raises(HistoryError, match="closed"):
+        await history.start_session("/work")

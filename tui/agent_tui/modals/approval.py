@@ -7,9 +7,10 @@ goes back to whoever opened it, together with `request.id`, which is what the pe
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import ClassVar, Literal, TypeAlias
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -19,16 +20,16 @@ from textual.widgets import Input, Static, TextArea
 from agent_tui.modals.arming import ArmedScreen
 from agent_tui.modals.edited_input import EditedInput
 from agent_tui.modals.key_button import ButtonKind, KeyButton
-from agent_tui.modals.preview import Preview, PreviewLine, lines_of, shown_line
-from agent_tui.panes.wording import age, cut, plural
+from agent_tui.modals.particulars import detail_lines, detail_rows, title
+from agent_tui.modals.preview import Preview, PreviewLine, lines_of
+from agent_tui.panes.wording import age, plural
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
 from agent_tui_core.events import ApprovalRequest
 from agent_tui_core.text import safe_line
 
 MOST_COLUMNS = 110
-_MOST_DETAIL_ROWS = 3
-_LABEL = 9
-_ROWS = (
+_COLUMNS_OF_KEYS = 64
+_ROWS: tuple[tuple[tuple[str, str, ButtonKind], ...], ...] = (
     (("y", "Allow once", "allow"), ("a", "Allow and remember", "allow"), ("e", "Edit, then allow", "allow")),
     (
         ("n", "Deny", "deny"),
@@ -66,11 +67,14 @@ class ApprovalModal(ArmedScreen[Outcome]):
         #editor {{ border: none; padding: 0 1; background: $surface; &:focus {{ border: none; }} }}
         #keys {{ height: 2; }}
         #keys Horizontal {{ height: 1; }}
+        #keys.-narrow, #keys.-narrow Horizontal {{ height: auto; layout: vertical; }}
+        #keys.-unseen {{ visibility: hidden; }}
         #ask-reason {{ height: 2; }}
         #reason {{ border: none; height: 1; padding: 0 1; background: $surface; &:focus {{ border: none; }} }}
         #state {{ height: 1; color: $text-muted; }}
         #state.-listens {{ color: $success; }}
         #state.-says {{ color: $warning; }}
+        #title, #place, #state {{ text-wrap: nowrap; text-overflow: ellipsis; }}
         .-hidden {{ display: none; }}
     }}
     """
@@ -95,15 +99,14 @@ class ApprovalModal(ArmedScreen[Outcome]):
         self.request = request
         self.mode: Mode = "question"
         self._waiting = waiting
-        self._opened_by_key = opened_by_key
         self._number = number
         self._wall = wall
         self._said = ""
+        self._inner = MOST_COLUMNS
+        self._queue_words = ""
         self._edited = EditedInput(request)
         self._preview = Preview(self._lines(), id="preview")
-        self._buttons = {
-            key: KeyButton(key, label, kind) for row in _ROWS for key, label, kind in _typed(row)
-        }
+        self._buttons = {key: KeyButton(key, label, kind) for row in _ROWS for key, label, kind in row}
 
     # --- what is shown --------------------------------------------------------------------------------------
 
@@ -146,37 +149,30 @@ class ApprovalModal(ArmedScreen[Outcome]):
 
     def _fit(self) -> None:
         columns, rows = self.app.size
-        inner = min(columns, MOST_COLUMNS) - 4
-        details, rest = self._details(inner)
-        # 8 rows: the frame's two, the top, the place, a gap, two of keys, the state.
-        room = rows - 8 - len(details)
+        self._inner = inner = min(columns, MOST_COLUMNS) - 4
+        narrow = inner < _COLUMNS_OF_KEYS
+        self.query_one("#keys").set_class(narrow, "-narrow")
+        details, rest = detail_rows(self.request, inner)
+        # Besides: the frame's two, the top, the place, a gap, the keys, the state.
+        around = 6 + (len(_CHOSEN) - 1 if narrow else len(_ROWS))
+        room = rows - around - len(details)
         if room < 4:
-            details, rest, room = [], self._all_details(), rows - 8
-        self._preview.show([*self._lines(), *(rest or [])])
+            details, rest, room = [], detail_lines(self.request), rows - around
+        self._preview.show([*self._lines(), *rest])
         wanted = self._preview.rows_for(inner)
         airy = room - 2 >= min(wanted, 20)
         self.query_one("#frame").set_class(airy, "-airy")
         room -= 2 * airy
-        height = max(1, min(wanted, room))
-        self._preview.styles.height = height
-        self.query_one("#editor").styles.height = max(height, min(6, room))
+        self._preview.styles.height = max(1, min(wanted, room))
+        self.query_one("#editor").styles.height = max(1, min(max(wanted, 6), room))
         self.query_one("#details", Static).update(Content("\n").join(details))
         self.query_one("#details").set_class(not details, "-hidden")
-        self._show_title(inner)
+        self._show_title()
 
-    def _show_title(self, inner: int) -> None:
-        request = self.request
-        verb = "change" if request.preview.kind == "diff" else "run"
-        what = shown_line(request.preview.path) if verb == "change" and request.preview.path else "this"
-        name = (
-            f"{self._number} {shown_line(request.agent_name)}"
-            if self._number
-            else shown_line(request.agent_name)
-        )
-        parts = ((cut(name, 24), "$primary"), " asks: may ", (cut(shown_line(request.tool), 32), "$accent"))
-        title = Content.assemble(*parts, f" {verb} ", what, "?", " (edited)" if self._edited.changed else "")
-        room = inner - self.query_one("#queue", Static).content_size.width - 1
-        self.query_one("#title", Static).update(title.truncate(max(room, 10), ellipsis=True), layout=False)
+    def _show_title(self) -> None:
+        room = self._inner - cell_len(self._queue_words) - 1
+        words = title(self.request, self._number, room, edited=self._edited.changed)
+        self.query_one("#title", Static).update(words, layout=False)
 
     def _show_queue(self) -> None:
         behind = self._waiting()
@@ -184,50 +180,16 @@ class ApprovalModal(ArmedScreen[Outcome]):
         words = "asked now" if asked == "now" else f"asked {asked} ago"
         if behind:
             words += f" · {plural(behind, 'more waits', 'more wait')}"
-        queue = self.query_one("#queue", Static)
-        before = queue.content_size.width
-        queue.update(Content(words))
-        if len(words) != before:
-            self.call_after_refresh(lambda: self._show_title(self._preview.size.width))
+        resized = len(words) != len(self._queue_words)
+        self._queue_words = words
+        self.query_one("#queue", Static).update(Content(words), layout=resized)
+        if resized:
+            self._show_title()
 
     def _lines(self) -> list[PreviewLine]:
         if self._edited.changed:
             return lines_of(self._edited.text, "command" if self._edited.is_command else "text")
         return lines_of(self.request.preview.content, self.request.preview.kind)
-
-    def _rows_of_details(self) -> list[tuple[str, str]]:
-        request = self.request
-        place = shown_line(request.workspace)
-        if request.branch is not None:
-            place += f" · branch {shown_line(request.branch)}"
-        rows = [
-            ("Agent", f"{shown_line(request.agent_name)} · {shown_line(request.model)}"),
-            ("In", place),
-            ("Why", shown_line(request.reason)),
-        ]
-        if request.remember is not None:
-            rows.append(("a saves", f"{shown_line(request.remember)} · for every agent, until you quit"))
-        return rows
-
-    def _details(self, inner: int) -> tuple[list[Content], list[PreviewLine]]:
-        """The rows under the preview, and what is too long for them: that stands at the preview's end."""
-        rows: list[Content] = []
-        rest: list[PreviewLine] = []
-        for label, text in self._rows_of_details():
-            parts = Content(text).fold(max(inner - _LABEL, 20))
-            if len(parts) > _MOST_DETAIL_ROWS:
-                rest += _headed(label, text)
-                parts = [
-                    Content.styled(f"{len(text):,} characters: at the end of the text above", "$warning")
-                ]
-            for number, part in enumerate(parts):
-                rows.append(
-                    Content.assemble((f"{label if number == 0 else '':<{_LABEL}}", "$text-muted"), part)
-                )
-        return rows, rest
-
-    def _all_details(self) -> list[PreviewLine]:
-        return [line for label, text in self._rows_of_details() for line in _headed(label, text)]
 
     def on_preview_scrolled(self) -> None:
         """Say where one is in the text, and that there is more."""
@@ -255,9 +217,9 @@ class ApprovalModal(ArmedScreen[Outcome]):
     def _state_words(self) -> str:
         match self.mode:
             case "reason":
-                return "enter denies with the reason · esc goes back to the question, the reason stays"
+                return "enter denies with this reason · esc goes back, the reason stays"
             case "edit":
-                return f"esc goes back to the question with your {self._edited.what}; nothing runs before y"
+                return f"esc goes back to the question with your {self._edited.what} · nothing runs before y"
         if self._arming.chosen is not None:
             return f"● {_CHOSEN[self._arming.chosen.key]} …"
         if self.hearing == "armed":
@@ -309,6 +271,7 @@ class ApprovalModal(ArmedScreen[Outcome]):
     def _enter(self, mode: Mode) -> None:
         self.mode = mode
         self.query_one("#keys").set_class(mode == "reason", "-hidden")
+        self.query_one("#keys").set_class(mode == "edit", "-unseen")
         self.query_one("#ask-reason").set_class(mode != "reason", "-hidden")
         self.query_one("#editor").set_class(mode != "edit", "-hidden")
         self._preview.set_class(mode == "edit", "-hidden")
@@ -371,12 +334,3 @@ class _ReasonInput(Input):
         event.stop()
         event.prevent_default()
         self.insert_text_at_cursor(safe_line(event.text))
-
-
-def _typed(row: Sequence[tuple[str, str, str]]) -> Sequence[tuple[str, str, ButtonKind]]:
-    kinds: dict[str, ButtonKind] = {"allow": "allow", "deny": "deny", "later": "later"}
-    return [(key, label, kinds[kind]) for key, label, kind in row]
-
-
-def _headed(label: str, text: str) -> list[PreviewLine]:
-    return [PreviewLine(""), PreviewLine(f"── {label} ──", "heading"), PreviewLine(text)]

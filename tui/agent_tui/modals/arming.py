@@ -39,6 +39,8 @@ class Arming:
         self._armed_at: float | None = None
         self._quiet_since = now
         self._ticks = 0
+        self._held = ""
+        """The answer that is being held down: its repeats are neither answers nor text."""
 
     @property
     def hearing(self) -> Hearing:
@@ -49,7 +51,11 @@ class Arming:
 
     def press(self, key: events.Key, at: float, *, answers: bool) -> list[events.Key]:
         """Take a key that was pressed `at`; return the keys that turn out to be typing."""
-        before, before_at = self.chosen, self._quiet_since
+        before, again = self.chosen, at - self._quiet_since < HELD
+        if before is None and self._held == key.key and again:
+            self.noise(at)
+            return []
+        self._held = ""
         if before is None and answers and self._armed_at is not None and at >= self._armed_at:
             self.chosen = key
             self._quiet_since = at
@@ -58,7 +64,10 @@ class Arming:
         self.noise(at)
         if before is None:
             return [key]
-        return [] if before.key == key.key and at - before_at < HELD else [before, key]
+        if before.key == key.key and again:
+            self._held = key.key
+            return []
+        return [before, key]
 
     def noise(self, at: float) -> None:
         """Something was pressed that is neither an answer nor text: be deaf until it is quiet again."""

@@ -23,7 +23,8 @@ from agent_tui_core.text import visible_text
 
 LineKind = Literal["plain", "command", "added", "removed", "hunk", "file", "heading"]
 _GUTTER = 2
-_SPELT_OUT = re.compile(r"(\\u\{[0-9a-f]+\})")
+SPELT_OUT = re.compile(r"(\\u\{[0-9a-f]+\})")
+"""How `visible_text` writes a character that cannot be seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class Preview(ScrollView, can_focus=False):
         return Strip(segments, used).extend_cell_length(width, style).crop(0, width)
 
     def _spelt_out(self, text: str, style: Style) -> Iterator[Segment]:
-        for number, part in enumerate(_SPELT_OUT.split(text)):
+        for number, part in enumerate(SPELT_OUT.split(text)):
             if part:
                 yield Segment(part, self._on(style, "spelt-out") if number % 2 else style)
 

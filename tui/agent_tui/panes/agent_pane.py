@@ -6,6 +6,8 @@ words change, and a frame of streaming causes no layout.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -13,6 +15,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
+from agent_tui.actions import AGENT_KEYS
 from agent_tui.feed import AgentFeed
 from agent_tui.panes.status import Row
 from agent_tui.panes.transcript import TranscriptView
@@ -23,7 +26,6 @@ from agent_tui.panes.wording import (
     cut_middle,
     duration,
     one_line,
-    plural,
     row,
     state_words,
 )
@@ -42,15 +44,15 @@ class AgentPane(Container):
             super().__init__()
             self.agent_id = agent_id
 
-    def __init__(self, feed: AgentFeed) -> None:
+    def __init__(self, feed: AgentFeed, wall: Callable[[], float]) -> None:
         super().__init__()
         self.feed = feed
-        self.transcript = TranscriptView(feed.transcript)
+        self.transcript = TranscriptView(feed.transcript, clock=wall)
         self.is_chosen = False
         self._header = Row(classes="pane-header")
         self._footer = Row(classes="pane-footer")
         self._queue = Static("", classes="pane-queue", markup=False)
-        self._empty = Static(_invitation(), classes="pane-empty", markup=False)
+        self._empty = Static("", classes="pane-empty", markup=False)
         self._queued: tuple[str, ...] = ()
 
     def compose(self) -> ComposeResult:
@@ -74,6 +76,7 @@ class AgentPane(Container):
         """Look like the agent that is talked to, or no longer."""
         self.is_chosen = chosen
         self.set_class(chosen, "-chosen")
+        self._empty.update(invitation(self.feed.agent.number, chosen=chosen), layout=False)
 
     def tick(self, now: float) -> None:
         """Show what the feed folded since the last time."""
@@ -85,21 +88,19 @@ class AgentPane(Container):
         if transcript.queue != self._queued:
             self._show_queue()
         self._header.show(header_line(self.feed, self._header.size.width, now, chosen=self.is_chosen))
-        self._footer.show(
-            footer_line(self.feed, self._footer.size.width, now, unseen=self.transcript.unseen_lines)
-        )
+        self._footer.show(footer_line(self.feed, self._footer.size.width, now))
 
     def scroll_transcript(self, where: str) -> None:
         """Scroll: `page_up`, `page_down`, `home` or `end`; the end follows what comes."""
         match where:
             case "page_up":
-                self.transcript.action_page_up()
+                self.transcript.scroll_page(-1)
             case "page_down":
-                self.transcript.action_page_down()
+                self.transcript.scroll_page(1)
             case "home":
-                self.transcript.action_scroll_home()
+                self.transcript.scroll_to_start()
             case _:
-                self.transcript.action_scroll_end()
+                self.transcript.scroll_to_end()
 
     def _settle_empty(self) -> None:
         is_empty = not self.feed.transcript.entries
@@ -136,8 +137,8 @@ def header_line(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> Con
     return row(left, [(state, words.style), (speed, "$text-muted"), (" ", "")], width)
 
 
-def footer_line(feed: AgentFeed, width: int, now: float, *, unseen: int) -> Content:
-    """Tokens, time of the run and queue in one line, and how many new lines wait below."""
+def footer_line(feed: AgentFeed, width: int, now: float) -> Content:
+    """Tokens, time of the run and queue in one line."""
     transcript, meter = feed.transcript, feed.meter
     words: list[str] = []
     if meter.tokens_in is not None:
@@ -150,10 +151,7 @@ def footer_line(feed: AgentFeed, width: int, now: float, *, unseen: int) -> Cont
         words.append(duration((transcript.run_ended_at or now) - transcript.run_started_at))
     if transcript.queue:
         words.append(f"{len(transcript.queue)} queued")
-    right: list[Part] = []
-    if unseen:
-        right = [(f" ↓ {plural(unseen, 'new line')} ", "bold $text-accent")]
-    return row([("  " + " · ".join(words), "$text-muted")], right, width)
+    return row([("  " + " · ".join(words), "$text-muted")], [], width)
 
 
 def queue_lines(queue: tuple[str, ...], width: int) -> Content:
@@ -170,14 +168,19 @@ def queue_lines(queue: tuple[str, ...], width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def _invitation() -> Content:
+def invitation(number: int, *, chosen: bool) -> Content:
+    """What a pane says before its agent was asked anything: what to do next."""
+    key = "bold $text-accent"
+    if chosen:
+        how: list[Part] = [("Type below and press ", "$text-muted"), ("enter", key), (".\n", "$text-muted")]
+    elif number <= AGENT_KEYS:
+        how = [
+            ("Click here or press ", "$text-muted"),
+            (f"alt+{number}", key),
+            (" to talk to it.\n", "$text-muted"),
+        ]
+    else:
+        how = [("Click here to talk to it.\n", "$text-muted")]
     return Content.assemble(
-        ("Nothing asked yet.\n\n", "bold"),
-        ("Type below and press ", "$text-muted"),
-        ("enter", "bold $text-accent"),
-        (".\n", "$text-muted"),
-        ("f6", "bold $text-accent"),
-        (" talks to the next agent, ", "$text-muted"),
-        ("f1", "bold $text-accent"),
-        (" helps.", "$text-muted"),
+        ("Nothing asked yet\n\n", "bold"), *how, ("f1", key), (" shows all keys.", "$text-muted")
     )

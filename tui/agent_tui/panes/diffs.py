@@ -1,6 +1,6 @@
-"""Owns the drawing of unified diffs and of commands as lines; refuses to hide a character when it is told so.
+"""Owns the drawing of unified diffs and of commands as lines; refuses to hide a character when told so.
 
-What a diff's header says is counted, not trusted by its looks: a removed line that reads like a header is a line.
+The lines that a header announces are counted: a removed line that reads like a header is a line.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_tui_core.text import visible_text
 from agent_tui.panes.lines import Line, Segment, chop, clean_text
+from agent_tui_core.text import visible_text
 
 _HUNK = re.compile(r"^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(.*)$")
 _MARKS = {"added": "+", "removed": "-", "same": " "}
@@ -27,7 +27,7 @@ class DiffRow:
 
 
 def diff_lines(unified: str, width: int, *, escape: bool = True, files: bool = True) -> list[Line]:
-    """Draw a unified diff. `escape` spells out what is invisible, as an approval must; `files` shows file names."""
+    """Draw a unified diff; `escape` spells out what is invisible, as an approval must."""
     return draw_diff(diff_rows(unified), width, escape=escape, files=files)
 
 
@@ -54,10 +54,13 @@ def text_lines(text: str, width: int, *, escape: bool = True, style: str = "comm
     return lines
 
 
-def draw_diff(rows: Iterable[DiffRow], width: int, *, escape: bool, files: bool) -> list[Line]:
+def draw_diff(
+    rows: Iterable[DiffRow], width: int, *, escape: bool, files: bool, digits: int | None = None
+) -> list[Line]:
     """Draw rows of a diff."""
     rows = list(rows)
-    digits = len(str(max((row.number for row in rows if row.number is not None), default=0)))
+    if digits is None:
+        digits = number_width(rows)
     lines: list[Line] = []
     started = False
     for row in rows:
@@ -71,6 +74,11 @@ def draw_diff(rows: Iterable[DiffRow], width: int, *, escape: bool, files: bool)
             started = True
             lines += _draw_row(row, digits, width, escape)
     return lines
+
+
+def number_width(rows: Iterable[DiffRow]) -> int:
+    """The digits of the highest line number."""
+    return len(str(max((row.number for row in rows if row.number is not None), default=0)))
 
 
 def _draw_row(row: DiffRow, digits: int, width: int, escape: bool) -> list[Line]:

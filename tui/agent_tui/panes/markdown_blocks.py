@@ -1,7 +1,7 @@
-"""Owns the cutting of streamed text into Markdown blocks, however its pieces are sliced; refuses to draw them.
+"""Owns the cutting of streamed text into Markdown blocks, however it is sliced; refuses to draw them.
 
-A block is closed as soon as no later line can change it, and never grows past a bound, so that drawing what is
-new costs the same at the first character and at the millionth.
+A block is closed as soon as no later line can change it, and never grows past a bound, so that drawing what
+is new costs the same at the first character and at the millionth.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _LOOKS: dict[str, Look] = {
     "heading": Look("accent", attributes="bold"),
     "link": Look("primary", attributes="underline"),
     "target": Look("muted"),
-    "inline-code": Look("secondary", "code"),
+    "inline-code": Look("text", "inline"),
     "mark": Look("faint", contrast=2.0),
     "bullet": Look("primary"),
     "quote": Look("muted", attributes="italic"),
@@ -121,6 +121,7 @@ def _styles(variables: Mapping[str, str], background: Color) -> dict[str, Style]
     }
     grounds = {
         "code": back.blend(text, 0.07),
+        "inline": back.blend(text, 0.13),
         "card": back.blend(text, 0.035),
         "user": back.blend(inks["primary"], 0.14),
         "added": back.blend(inks["success"], 0.2),

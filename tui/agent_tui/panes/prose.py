@@ -1,4 +1,7 @@
-"""Owns the model's text and reasoning as units that grow while they stream; refuses to draw a closed block twice."""
+"""Owns the model's text and reasoning as units that grow while they stream.
+
+Refuses to parse a closed block again, and to parse an open one of any length.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from agent_tui_core.runtime.entries import ProseEntry
-
 from agent_tui.panes.lines import Line, wrap_text
 from agent_tui.panes.markdown_blocks import Block, BlockSplitter
 from agent_tui.panes.rendering import block_lines
 from agent_tui.panes.units import Unit
+from agent_tui_core.runtime.entries import ProseEntry
 
 TAIL_LIMIT = 4_000
 """Characters of an open block that is parsed anew on every frame; a longer one is plain until it closes."""
@@ -84,11 +86,8 @@ class ProsePart:
             partial(_draw_block, block),
             size=(len(block.source), block.source.count("\n")),
             gap=block.gap or (index == 0 and self._gap),
-            late=block.kind != "plain"
-            and value[1]
-            and "```" in block.source
-            or block.kind == "code"
-            and value[1],
+            late=(block.kind != "plain" and value[1] and "```" in block.source)
+            or (block.kind == "code" and value[1]),
             value=value,
         )
 

@@ -1,14 +1,14 @@
-"""Owns the entries of a transcript that are a few fixed rows: what the person said, notices and ends of runs."""
+"""Owns the entries that are a few rows: what the person said, notices, ends of runs; refuses Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, UserEntry
 from rich.cells import cell_len
 
 from agent_tui.panes.lines import BLANK, Line, clean_text, wrap, wrap_text
 from agent_tui.panes.units import Unit
+from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, UserEntry
 
 _NOTICE_GLYPHS = {"info": "·", "warning": "▲", "error": "✗"}
 _ENDS = {

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from agent_tui.feed import AgentFeed
-from agent_tui.panes.wording import Part, age, count, cut, one_line, row, state_words
+from agent_tui.panes.wording import Part, age, count, cut, cut_start, one_line, row, state_words
 from agent_tui_core.runtime.entries import NoticeEntry, ProseEntry, ToolEntry, UserEntry
 from agent_tui_core.runtime.transcript import Transcript
 
@@ -102,7 +102,7 @@ def agent_rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list
     agent, words = feed.agent, state_words(feed.transcript, now)
     back = " on $boost" if chosen else ""
     mark: Part = ("▸", f"bold $text-primary{back}") if chosen else (" ", "")
-    state = cut(f"{words.glyph} {words.words}", max(8, width // 2))
+    state = cut(f"{words.glyph} {words.words}", max(18, width // 2))
     first = row(
         [
             mark,
@@ -115,8 +115,9 @@ def agent_rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list
     quiet = f"{age(now - feed.transcript.last_at)}" if feed.transcript.last_at else ""
     tokens = f"{'~' if feed.meter.is_estimate else ''}{count(feed.meter.tokens_out)}"
     figures = " · ".join(word for word in (tokens if feed.meter.tokens_out else "", quiet) if word)
+    said = cut_start(last_line(feed.transcript), width - len(figures) - 5)
     second = row(
-        [("   ", ""), (last_line(feed.transcript), f"$text-muted{back}")],
+        [("   ", back), (said, f"$text-muted{back}")],
         [(f"{figures} ", f"$text-muted{back}")],
         width,
     )

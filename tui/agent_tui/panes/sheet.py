@@ -1,12 +1,12 @@
 """Owns where a reader is in a transcript, and which of its rows are drawn; refuses colours and Textual.
 
-Positions are (entry, unit, row), never row numbers of the whole, so that nothing above needs to be drawn to show
-what is on screen. At most about `ROWS_KEPT` rows stay drawn; the rest are drawn again when they are scrolled to.
+Positions are (entry, unit, row), never row numbers of the whole, so that nothing above needs to be drawn to
+show what is on screen. About `ROWS_KEPT` rows stay drawn; the rest are drawn again when scrolled to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from agent_tui.panes.lines import Line
@@ -115,6 +115,12 @@ class Sheet:
             placed.rows = placed.part.guess(self.width)
             self.total += placed.rows
         self._measured(index)
+
+    def refold(self, index: int) -> None:
+        """Read a part again that a person folded or unfolded: nothing of it is news."""
+        if self._placed[index].built:
+            self._update(index)
+            self._above = None
 
     def _measured(self, index: int) -> None:
         placed, before = self._placed[index], self.total

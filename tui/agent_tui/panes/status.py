@@ -19,6 +19,12 @@ from agent_tui.actions import Action
 from agent_tui.panes.wording import Part, cut_middle, one_line, plural, row, state_name
 from agent_tui_core.events import AgentState
 
+_DEMO_NOTICES = (
+    " demo: scripted agents, real tools — f1 tells how to connect a model ",
+    " demo: scripted agents — f1 connects a model ",
+    " demo: scripted agents — f1 ",
+    " demo — f1 ",
+)
 _SHOWN: tuple[AgentState, ...] = (
     "streaming",
     "running",
@@ -87,8 +93,8 @@ class StatusRow(Row):
         width = self.size.width
         used = sum(cell_len(text) for text, _ in left)
         if demo:
-            notice = " demo: a script answers, no model "
-            notice = notice if used + cell_len(notice) + 1 <= width else " demo "
+            fitting = (notice for notice in _DEMO_NOTICES if used + cell_len(notice) + 2 <= width)
+            notice = next(fitting, " demo ")
             right.append((notice, "$text-secondary on $secondary-muted"))
             used += cell_len(notice)
         place = one_line(_home(workspace)) if workspace else ""

@@ -69,8 +69,8 @@ def _row(cells: list[list[Line]], widths: list[int], aligns: Sequence[str]) -> l
 
 
 def _border(widths: list[int], corners: str) -> Line:
-    left, middle, right = corners
-    return Line(((left + middle.join("─" * (size + 2) for size in widths) + right, "table"),))
+    body = corners[1].join("─" * (size + 2) for size in widths)
+    return Line(((corners[0] + body + corners[2], "table"),))
 
 
 def _as_list(rows: Sequence[Sequence[Cell]], width: int) -> list[Line]:

@@ -125,6 +125,13 @@ def cut_middle(text: str, width: int) -> str:
     return chop_cells(text, head)[0] + "…" + chop_cells(tail, width - 1 - head)[0][::-1]
 
 
+def cut_start(text: str, width: int) -> str:
+    """The same with the … at the beginning: for what grows at its end."""
+    if cell_len(text) <= width or width < 2:
+        return cut(text, width)
+    return "…" + chop_cells(text[::-1], width - 1)[0][::-1].lstrip()
+
+
 def row(left: list[Part], right: list[Part], width: int) -> Content:
     """One line of exactly `width` cells: `left` and `right` at its ends; `left` gives way, with a mark."""
     tail = sum(cell_len(text) for text, _ in right)

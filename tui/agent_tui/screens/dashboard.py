@@ -82,7 +82,11 @@ class DashboardScreen(Screen[None]):
         self.feed.follow(self.session.workers)
         for gone in self._panes.keys() - self.feed.agents.keys():
             await self._panes.pop(gone).remove()
-        fresh = {key: AgentPane(feed) for key, feed in self.feed.agents.items() if key not in self._panes}
+        fresh = {
+            key: AgentPane(feed, self.feed.wall)
+            for key, feed in self.feed.agents.items()
+            if key not in self._panes
+        }
         if fresh:
             self._panes |= fresh
             await self._board.mount(*fresh.values())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import ClassVar
 
-from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -12,7 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from agent_tui.actions import Action, Actions
+from agent_tui.actions import Actions
 
 _HOW_IT_WORKS = (
     ("Agents run side by side.", "Each has its own conversation. The one with ▸ is the one you talk to."),
@@ -20,7 +21,7 @@ _HOW_IT_WORKS = (
     ("Type at any time.", "A busy agent queues your prompt; esc stops that agent alone, and it can go on."),
     ("Nothing is lost.", "Every message is on disk before anything acts; agent-tui --resume brings it back."),
 )
-_KEY_COLUMN = 17
+_COLUMN = 20
 
 
 class HelpScreen(ModalScreen[None]):
@@ -40,7 +41,7 @@ class HelpScreen(ModalScreen[None]):
         with Vertical(id="help"):
             yield Static(Content.styled("Help", "bold $text-accent"), id="help-title", markup=False)
             with VerticalScroll(id="help-body"):
-                yield Static(self._content(), markup=False)
+                yield _HelpText(self._actions, self._notice)
             yield Static(
                 Content.assemble(
                     ("↑ ↓ pgup pgdn", "bold $text-accent"),
@@ -52,20 +53,39 @@ class HelpScreen(ModalScreen[None]):
                 markup=False,
             )
 
-    def _content(self) -> Content:
-        parts: list[Content] = []
-        if self._notice:
-            parts += [Content.styled(self._notice, "$text-secondary"), Content("")]
-        for group, actions in self._actions.groups():
-            lines = [_line(action) for action in actions if action.display.strip() or action.in_palette]
-            parts += [Content.styled(group, "bold"), *lines, Content("")]
-        parts.append(Content.styled("How it works", "bold"))
-        for head, rest in _HOW_IT_WORKS:
-            parts.append(Content.assemble(("  " + head, "$text-accent"), f" {rest}"))
-        return Content("\n").join(parts)
+
+class _HelpText(Static):
+    """The words, wrapped to the width there is, with the sentences kept in their column."""
+
+    def __init__(self, actions: Actions, notice: str) -> None:
+        super().__init__("", markup=False)
+        self._actions = actions
+        self._notice = notice
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.update(help_content(self._actions, self._notice, event.size.width))
 
 
-def _line(action: Action) -> Content:
-    keys = action.display or "ctrl+p"
-    gap = " " * max(1, _KEY_COLUMN - cell_len(keys))
-    return Content.assemble("  ", (keys, "bold $text-accent"), gap, action.help)
+def help_content(actions: Actions, notice: str, width: int) -> Content:
+    """All keys by group, and how it works, for a screen of this width."""
+    lines: list[Content] = []
+    if notice:
+        lines += [*_wrapped(Content(""), notice, width, style="$text-secondary"), Content("")]
+    for group, members in actions.groups():
+        lines.append(Content.styled(group, "bold"))
+        for action in members:
+            keys = action.display.strip() or actions["palette"].display
+            lines += _wrapped(Content.styled(f"  {keys}", "bold $text-accent"), action.help, width, _COLUMN)
+        lines.append(Content(""))
+    lines.append(Content.styled("How it works", "bold"))
+    for head, rest in _HOW_IT_WORKS:
+        lines.append(Content.styled(f"  {head}", "bold $text-accent"))
+        lines += _wrapped(Content(""), rest, width, 4)
+    return Content("\n").join(lines)
+
+
+def _wrapped(head: Content, text: str, width: int, column: int = 0, style: str = "") -> list[Content]:
+    """`head`, then `text` beside it from `column` on, wrapped."""
+    rows = textwrap.wrap(text, max(width - column, 16)) or [""]
+    first = Content.assemble(head, " " * max(column - head.cell_length, 1 if column else 0), (rows[0], style))
+    return [first, *(Content.assemble(" " * column, (rest, style)) for rest in rows[1:])]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from textual.app import App
 
 from agent_tui.feed import Feed
+from agent_tui.panes.prompt import PromptBox
 from agent_tui_core.agent.approvals import AllowAlways, Answer, ApprovalDesk
 from agent_tui_core.events import ApprovalRequest
 
@@ -33,12 +34,14 @@ class Inbox:
         app: App[None],
         desk: ApprovalDesk,
         feed: Feed,
+        prompt: PromptBox,
         last_key_at: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._desk = desk
         self._feed = feed
+        self._prompt = prompt
         self._last_key_at = last_key_at
         self._clock = clock
         self._modal: ApprovalModal | None = None
@@ -83,7 +86,16 @@ class Inbox:
         request = self._desk.pending[0]
         self._put_away = False
         self._shown = request
-        self._modal = ApprovalModal(request, self._behind, by_key)
+        asking = self._feed.agents.get(request.agent_id)
+        self._modal = ApprovalModal(
+            request,
+            self._behind,
+            by_key,
+            number=asking.agent.number if asking else None,
+            on_typed=self._prompt.receive,
+            on_pasted=self._prompt.insert,
+            wall=self._feed.wall,
+        )
         self._app.push_screen(self._modal, self._closed)
 
     def _behind(self) -> int:

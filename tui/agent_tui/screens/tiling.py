@@ -15,6 +15,7 @@ from agent_tui.panes.roster import Roster
 READABLE = Size(40, 8)
 """The smallest pane that a person can read an agent in."""
 COMFORTABLE_WIDTH = 60
+ROSTER_WIDTH = 32
 _SQUARE = 2.0
 """Cells are about twice as high as they are wide."""
 
@@ -58,8 +59,8 @@ def regions(tiling: Tiling, size: Size) -> list[Region]:
 
 def roster_split(size: Size) -> tuple[Region, Region]:
     """The places of the list and of the pane beside it, or below it where there is no room beside."""
-    if size.width >= READABLE.width + 24:
-        width = min(max(size.width * 3 // 10, 24), 46)
+    if size.width >= READABLE.width + ROSTER_WIDTH:
+        width = min(max(size.width * 3 // 10, ROSTER_WIDTH), 46)
         return Region(0, 0, width, size.height), Region(width, 0, size.width - width, size.height)
     height = max(min(size.height // 3, 9), 1)
     return Region(0, 0, size.width, height), Region(0, height, size.width, max(size.height - height, 0))

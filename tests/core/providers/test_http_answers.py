@@ -1,0 +1,146 @@
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import httpx
+import pytest
+from loopback import (
+    DONE,
+    Answer,
+    LoopbackServer,
+    finish,
+    json_answer,
+    text,
+)
+
+from agent_tui_core.blocks import Text
+from agent_tui_core.errors import (
+    BadRequest,
+    Overloaded,
+    ProviderError,
+    ProviderRefused,
+    RateLimited,
+    StreamMalformed,
+    Unauthorized,
+)
+from agent_tui_core.events import AnswerEnded, StreamEvent, TextDelta
+from agent_tui_core.messages import Message, ModelRequest, ToolSpec
+from agent_tui_core.providers.http import http_client
+from agent_tui_core.providers.openai import OpenAIProvider
+
+KEY = "sk-very-secret-0123456789"
+ASK = ModelRequest("m", (Message("user", (Text("hi"),)),), tools=(ToolSpec("Bash", "", {"type": "object"}),))
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with http_client(idle_timeout=5.0) as made:
+        yield made
+
+
+async def collected(provider: OpenAIProvider, request: ModelRequest = ASK) -> list[StreamEvent]:
+    async with asyncio.timeout(10), aclosing(provider.stream(request)) as events:
+        return [event async for event in events]
+
+
+def words(events: list[StreamEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+async def failure_of(client: httpx.AsyncClient, answer: Answer, key: str | None = KEY) -> ProviderError:
+    async with LoopbackServer([answer]) as server:
+        with pytest.raises(ProviderError) as caught:
+            await collected(OpenAIProvider(client, server.base_url, key))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(401, Unauthorized), (403, Unauthorized), (429, RateLimited), (503, Overloaded), (400, BadRequest)],
+)
+async def test_an_error_status_brings_the_servers_own_words(
+    client: httpx.AsyncClient, status: int, kind: type[ProviderRefused]
+) -> None:
+    answer = json_answer(
+        {"error": {"message": "the very reason"}}, status=status, headers={"Retry-After": "7"}
+    )
+    error = await failure_of(client, answer)
+    assert isinstance(error, kind)
+    assert "the very reason" in str(error)
+    assert error.status == status
+    if isinstance(error, RateLimited):
+        assert error.retry_after == 7
+
+
+async def test_a_404_asks_about_the_address(client: httpx.AsyncClient) -> None:
+    error = await failure_of(client, Answer(b"404 page not found", status=404, content_type="text/plain"))
+    assert "does base_url end with /v1?" in str(error)
+
+
+async def test_a_redirect_is_not_followed_and_says_where_it_led(client: httpx.AsyncClient) -> None:
+    headers = {"Location": "http://elsewhere.invalid/v1"}
+    error = await failure_of(client, Answer(status=307, headers=headers, framing="none"))
+    assert isinstance(error, BadRequest)
+    assert "elsewhere.invalid" in str(error)
+    assert "not followed" in str(error)
+
+
+async def test_no_content_is_an_error(client: httpx.AsyncClient) -> None:
+    assert "204" in str(await failure_of(client, Answer(status=204, framing="none")))
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/event-stream"])
+async def test_a_web_page_is_an_error_with_its_title(client: httpx.AsyncClient, content_type: str) -> None:
+    page = b"<!doctype html><title>Please\x1b[31m log in</title><p>"
+    error = await failure_of(client, Answer(page, content_type=content_type))
+    assert isinstance(error, StreamMalformed)
+    assert "web page (“Please log in”)" in str(error)
+
+
+async def test_a_whole_json_answer_in_place_of_a_stream_is_accepted(client: httpx.AsyncClient) -> None:
+    message = {"role": "assistant", "content": "all at once"}
+    whole = {
+        "object": "chat.completion",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+    }
+    async with LoopbackServer([json_answer(whole)]) as server:
+        events = await collected(OpenAIProvider(client, server.base_url))
+    assert words(events) == "all at once"
+    assert isinstance(events[-1], AnswerEnded)
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream", None])
+async def test_a_json_error_with_status_200_is_an_error(
+    client: httpx.AsyncClient, content_type: str | None
+) -> None:
+    answer = Answer(b'\n{"error": {"message": "no such model here"}}', content_type=content_type)
+    assert "no such model here" in str(await failure_of(client, answer))
+
+
+@pytest.mark.parametrize("content_type", ["text/event-stream; charset=latin-1", None, "application/json"])
+async def test_an_event_stream_is_known_by_what_it_is(
+    client: httpx.AsyncClient, content_type: str | None
+) -> None:
+    async with LoopbackServer([Answer(text("ü"), finish(), DONE, content_type=content_type)]) as server:
+        assert words(await collected(OpenAIProvider(client, server.base_url))) == "ü"
+
+
+async def test_a_compressed_stream_is_read(client: httpx.AsyncClient) -> None:
+    packed = gzip.compress(text("a") + finish() + DONE)
+    async with LoopbackServer([Answer(packed, headers={"Content-Encoding": "gzip"})]) as server:
+        assert words(await collected(OpenAIProvider(client, server.base_url))) == "a"
+        server.answers.append(Answer(b"not gzip", headers={"Content-Encoding": "gzip"}))
+        with pytest.raises(StreamMalformed, match="compressed"):
+            await collected(OpenAIProvider(client, server.base_url))
+
+
+async def test_an_endless_error_body_is_not_read_to_its_end(client: httpx.AsyncClient) -> None:
+    def flood() -> list[bytes]:
+        return [b"x" * 2**16] * 64
+
+    answer = Answer(lazily=flood(), status=500, content_type="text/plain")
+    error = await failure_of(client, answer)
+    assert isinstance(error, Overloaded)
+    assert len(error.body) <= 2**16
+    assert len(str(error)) < 3000

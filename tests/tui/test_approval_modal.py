@@ -1,0 +1,466 @@
+"""The approval modal on a running app: what it shows, what answers it, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.events import Key, Paste
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.widgets import Input, Static, TextArea
+
+from agent_tui.modals.approval import ApprovalModal, Outcome
+from agent_tui.modals.key_button import KeyButton
+from agent_tui.modals.preview import Preview
+from agent_tui.panes.prompt import PromptBox
+from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall
+from agent_tui_core.blocks import JsonObject
+from agent_tui_core.events import ApprovalPreview, ApprovalRequest
+
+HOSTILE = "[/]\x1b]52;c;ZXZpbA==\x07[@click=app.quit]x[/]\u202e\u200b\xa0\n\x9b2J" + "w" * 300
+
+
+def request(
+    *,
+    content: str = "npm test && rm -rf dist",
+    kind: str = "command",
+    remember: str | None = "Bash(npm test)",
+    tool: str = "Bash",
+    agent_name: str = "tester",
+    model: str = "qwen",
+    workspace: str = "/work/shop",
+    branch: str | None = "main",
+    reason: str = "no rule allows it",
+    path: str | None = None,
+    input: JsonObject | None = None,  # noqa: A002 - the name of the field
+) -> ApprovalRequest:
+    preview = {
+        "command": ApprovalPreview("command", content, path),
+        "diff": ApprovalPreview("diff", content, path),
+        "text": ApprovalPreview("text", content, path),
+    }[kind]
+    return ApprovalRequest(
+        id="question-7",
+        agent_id="agent-2",
+        agent_name=agent_name,
+        model=model,
+        workspace=workspace,
+        branch=branch,
+        tool=tool,
+        input=input if input is not None else {"command": content, "timeout": 5},
+        preview=preview,
+        reason=reason,
+        remember=remember,
+        asked_at=1000.0,
+    )
+
+
+class Desk(App[None]):
+    """A prompt box, over which one question opens."""
+
+    def __init__(self, asked: ApprovalRequest | None = None, *, by_key: bool = False) -> None:
+        super().__init__()
+        self.now = 50.0
+        self.wall = 1014.0
+        self.behind = 2
+        self.outcomes: list[Outcome] = []
+        self.box = PromptBox()
+        self.modal = ApprovalModal(
+            asked or request(),
+            lambda: self.behind,
+            by_key,
+            number=2,
+            on_typed=self.box.receive,
+            on_pasted=self.box.insert,
+            clock=lambda: self.now,
+            wall=lambda: self.wall,
+        )
+
+    def compose(self) -> ComposeResult:
+        yield Static("a transcript", markup=False)
+        yield self.box
+
+    def on_mount(self) -> None:
+        self.box.focus()
+
+    async def open(self, pilot: Pilot[None]) -> None:
+        self.push_screen(self.modal, self.outcomes.append)
+        await pilot.pause()
+
+    def wait(self, seconds: float) -> None:
+        """Let the made-up clock run, and the modal notice it as often as it would."""
+        for _ in range(max(1, round(seconds / 0.05))):
+            self.now += 0.05
+            if self.modal.is_current:
+                self.modal.tick()
+
+    async def answer(self, pilot: Pilot[None], *keys: str) -> None:
+        for key in keys:
+            self.wait(0.6)
+            await pilot.press(key)
+            self.wait(0.4)
+            await pilot.pause()
+
+    def shown(self) -> str:
+        """Every line of the screen."""
+        return "\n".join(strip.text for strip in self.screen._compositor.render_strips())
+
+
+@pytest.mark.parametrize("by_key", [False, True], ids=["by itself", "by f2"])
+@pytest.mark.parametrize(
+    ("key", "outcome"),
+    [
+        ("y", AllowOnce()),
+        ("a", AllowAlways("Bash(npm test)")),
+        ("n", DenyCall()),
+        ("s", DenyCall(stop=True)),
+        ("l", "later"),
+        ("escape", "later"),
+    ],
+)
+async def test_each_answer_has_its_key(key: str, outcome: Outcome, by_key: bool) -> None:
+    app = Desk(by_key=by_key)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, key)
+        assert app.outcomes == [outcome]
+        assert app.modal.request.id == "question-7"
+
+
+@pytest.mark.parametrize("opened_after", range(9))
+@pytest.mark.parametrize("text", ["yes run", "any arls", "ssssssss", "ylnalery"])
+async def test_a_burst_of_typing_never_answers_and_all_of_it_reaches_the_prompt(
+    text: str, opened_after: int
+) -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        for number, key in enumerate(text):
+            if number == opened_after:
+                await app.open(pilot)
+            await pilot.press(key if key != " " else "space")
+            app.wait(0.1)
+        if opened_after >= len(text):
+            await app.open(pilot)
+        app.wait(1)
+        await pilot.pause()
+        assert app.outcomes == []
+        assert app.modal.is_current
+        assert app.box.text == text
+
+
+async def test_a_burst_that_begins_when_the_question_listens_is_typing_too() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        app.wait(1)
+        assert app.modal.hearing == "armed"
+        for key in "yes":
+            await pilot.press(key)
+            app.wait(0.1)
+        app.wait(1)
+        assert app.outcomes == []
+        assert app.box.text == "yes"
+
+
+async def test_enter_never_answers() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await pilot.press("x")
+        await app.open(pilot)
+        await pilot.press("enter")
+        await app.answer(pilot, "enter", "enter", "space", "tab", "enter", "shift+tab", "enter", "ctrl+j")
+        app.wait(2)
+        assert app.outcomes == []
+        assert app.modal.is_current
+        assert app.focused is None
+
+
+async def test_the_key_that_opened_it_does_not_answer_and_its_hasty_follower_neither() -> None:
+    app = Desk(by_key=True)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        for _ in range(10):
+            await pilot.press("f2")
+            app.wait(0.03)
+        await pilot.press("y")
+        app.wait(1)
+        await pilot.pause()
+        assert app.outcomes == []
+        assert app.box.text == ""
+        await app.answer(pilot, "y")
+        assert app.outcomes == [AllowOnce()]
+
+
+async def test_a_paste_is_no_answer_and_goes_to_the_prompt() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        app.wait(1)
+        app.post_message(Paste("y\nn"))
+        await pilot.pause()
+        app.wait(1)
+        assert app.outcomes == []
+        assert app.box.text == "y\nn"
+
+
+async def test_it_says_when_it_listens_and_what_became_of_typing() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        assert "◌ One moment: keys do not answer yet" in app.shown()
+        await pilot.press("x")
+        assert "it went to the prompt" in app.shown()
+        app.wait(0.6)
+        await pilot.pause()
+        assert "● That was typing" in app.shown()
+        app.wait(0.6)
+        await pilot.press("y")
+        assert "● Allow once" in app.shown()
+
+
+async def test_deny_with_a_reason_gives_the_reason() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "r")
+        await pilot.press(*"use", "space", *"npm", "enter")
+        assert app.outcomes == [DenyCall("use npm")]
+
+
+async def test_a_half_typed_reason_survives_a_look_at_the_question() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "r")
+        await pilot.press(*"any", "escape")
+        assert app.modal.mode == "question"
+        assert app.outcomes == []
+        await app.answer(pilot, "r")
+        assert app.modal.query_one("#reason", Input).value == "any"
+        await pilot.press("enter")
+        assert app.outcomes == [DenyCall("any")]
+
+
+async def test_escape_sequences_in_a_pasted_reason_are_gone() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "r")
+        app.post_message(Paste("no\x1b[2J\nthanks"))
+        await pilot.pause()
+        await pilot.press("enter")
+        assert app.outcomes == [DenyCall("no thanks")]
+
+
+async def test_an_edited_command_is_shown_before_it_is_allowed() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "e")
+        editor = app.modal.query_one("#editor", TextArea)
+        assert editor.has_focus
+        editor.text = "npm test"
+        await pilot.press("escape")
+        assert app.outcomes == []
+        assert "$ npm test " in app.shown()
+        assert "rm -rf" not in app.shown()
+        assert "(edited)" in app.shown()
+        assert not app.modal.takes("a")
+        await app.answer(pilot, "a")
+        assert app.outcomes == []
+        await app.answer(pilot, "y")
+        assert app.outcomes == [AllowEdited({"command": "npm test", "timeout": 5})]
+
+
+async def test_an_edit_that_changes_nothing_is_allowed_once() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "e")
+        await pilot.press("escape")
+        await app.answer(pilot, "y")
+        assert app.outcomes == [AllowOnce()]
+
+
+async def test_an_edit_that_is_no_json_object_cannot_be_allowed_and_is_not_lost() -> None:
+    app = Desk(request(kind="diff", content="--- a\n+++ b\n", input={"file_path": "a"}))
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "e")
+        editor = app.modal.query_one("#editor", TextArea)
+        editor.text = '{"file_path": '
+        await pilot.press("escape")
+        await app.answer(pilot, "y")
+        assert app.outcomes == []
+        await pilot.press("f2")
+        app.wait(1)
+        await app.answer(pilot, "e")
+        assert editor.text == '{"file_path": '
+        editor.text = '{"file_path": "b"}'
+        await pilot.press("escape")
+        await app.answer(pilot, "y")
+        assert app.outcomes == [AllowEdited({"file_path": "b"})]
+
+
+async def test_a_command_with_invisible_characters_is_edited_with_all_of_them_visible() -> None:
+    app = Desk(request(content="rm\u200b \x1b[2Jx"))
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "e")
+        text = app.modal.query_one("#editor", TextArea).text
+        assert text.isascii()
+        assert "\x1b" not in text
+        assert "\\u200b" in text
+
+
+async def test_nothing_to_remember_greys_the_key_out() -> None:
+    app = Desk(request(remember=None))
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "a")
+        assert app.outcomes == []
+        assert app.modal.query_one("#key-a").has_class("-off")
+        assert "a saves" not in app.shown()
+
+
+async def test_a_click_answers_when_the_question_listens_and_not_before() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await pilot.click("#key-y")
+        app.wait(0.2)
+        assert app.outcomes == []
+        app.wait(1)
+        await pilot.click("#key-n")
+        await pilot.pause()
+        assert app.outcomes == [DenyCall()]
+
+
+async def test_it_shows_who_where_why_and_what_is_saved_and_how_many_wait() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        shown = app.shown()
+        for words in (
+            "2 tester asks: may Bash run this?",
+            "$ npm test && rm -rf dist",
+            "tester · qwen",
+            "/work/shop · branch main",
+            "no rule allows it",
+            "Bash(npm test) · for every agent",
+            "asked 14 s ago · 2 more wait",
+            "all of it: 1 line",
+        ):
+            assert words in shown
+        app.behind, app.wall = 1, 1075.0
+        app.modal._show_queue()
+        await pilot.pause()
+        assert "asked 1 min ago · 1 more waits" in app.shown()
+
+
+async def test_a_long_command_scrolls_and_says_where_one_is() -> None:
+    app = Desk(request(content="\n".join(f"echo {number}" for number in range(240))))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        assert "of 240 · ▼ more below" in app.shown()
+        assert "echo 239" not in app.shown()
+        await pilot.press("pagedown")
+        await pilot.press("end")
+        await pilot.pause()
+        assert "echo 239" in app.shown()
+        assert "–240 of 240 · ▲ the end" in app.shown()
+        await app.answer(pilot, "up", "y")
+        assert app.outcomes == [AllowOnce()]
+
+
+async def test_a_long_line_wraps_with_a_mark_and_loses_nothing() -> None:
+    words = "".join(chr(0x4E00 + number) if number % 7 == 0 else f"{number} " for number in range(400))
+    app = Desk(request(content=words))
+    async with app.run_test(size=(80, 60)) as pilot:
+        await app.open(pilot)
+        preview = app.modal.query_one(Preview)
+        rows = [preview.render_line(y).text for y in range(len(preview._rows))]
+        assert rows[0].startswith("$ ")
+        assert all(row.startswith("↳ ") for row in rows[1:])
+        assert "".join(row[2:].rstrip() for row in rows).replace(" ", "") == words.replace(" ", "")
+
+
+async def test_a_diff_is_coloured_and_a_removed_dash_line_is_no_header() -> None:
+    app = Desk(
+        request(kind="diff", path="a.py", content="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n--- x\n+y\n z\n")
+    )
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        preview = app.modal.query_one(Preview)
+        assert [line.kind for line in preview._lines] == ["file", "file", "hunk", "removed", "added", "plain"]
+        assert "may Bash change a.py?" in app.shown()
+
+
+@pytest.mark.parametrize(
+    "field", ["content", "agent_name", "model", "workspace", "branch", "reason", "remember", "tool"]
+)
+async def test_hostile_text_is_shown_as_it_is_in_every_field(field: str) -> None:
+    make: Callable[..., ApprovalRequest] = request
+    app = Desk(make(**{field: HOSTILE}))
+    async with app.run_test(size=(120, 50)) as pilot:
+        await app.open(pilot)
+        shown = app.shown()
+        assert not [char for char in shown if char != "\n" and (ord(char) < 32 or 127 <= ord(char) < 160)]
+        assert "\u202e" not in shown
+        assert "\\u{1b}]52;c;ZXZpbA==\\u{7}[@click=app.quit]x[/]\\u{202e}\\u{200b}\\u{a0}" in shown.replace(
+            "\n", ""
+        )
+        await pilot.click(offset=(60, 25))
+        await app.answer(pilot, "y")
+        assert app.outcomes == [AllowOnce()]
+
+
+def inside(part: Region, whole: Region) -> bool:
+    return whole.contains_region(part) and part.area > 0
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (220, 60), (60, 20), (40, 24)])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        request(),
+        request(content="echo\n" * 500),
+        request(
+            agent_name=HOSTILE,
+            workspace=HOSTILE,
+            reason=HOSTILE * 5,
+            remember=HOSTILE,
+            tool="mcp__" + "t" * 60,
+        ),
+    ],
+    ids=["short", "long", "hostile"],
+)
+async def test_every_part_fits_and_no_button_is_cut(size: tuple[int, int], asked: ApprovalRequest) -> None:
+    app = Desk(asked)
+    async with app.run_test(size=size) as pilot:
+        await app.open(pilot)
+        screen = Region(0, 0, *size)
+        frame = app.modal.query_one("#frame")
+        assert inside(frame.region, screen)
+        assert frame.region.width <= 110
+        for button in app.modal.query(KeyButton):
+            assert inside(button.region, frame.content_region)
+            assert button.region.width >= button.content_size.width > 4
+        for part in ("#preview", "#place", "#state", "#title"):
+            assert inside(app.modal.query_one(part).region, frame.content_region)
+        assert not app.modal.show_vertical_scrollbar
+
+
+async def test_a_key_that_the_modal_does_not_know_is_no_answer_and_reaches_the_app() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        app.wait(1)
+        for key in (Key("f8", None), Key("ctrl+l", None)):
+            app.post_message(key)
+        await pilot.pause()
+        app.wait(1)
+        assert app.outcomes == []
+        assert app.modal.hearing == "armed"

@@ -1,0 +1,80 @@
+"""Owns a question with yes and no; refuses to take typing, or a bare enter, for a yes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from agent_tui.modals.arming import ArmedScreen
+from agent_tui.modals.key_button import KeyButton
+from agent_tui_core.text import safe_line, safe_text
+
+
+class ConfirmModal(ArmedScreen[bool]):
+    """A question whose answer is No unless the person says otherwise: y, n, esc, or a click."""
+
+    ANSWERS: ClassVar[frozenset[str]] = frozenset({"y", "n", "escape", "enter"})
+    DEFAULT_CSS = """
+    ConfirmModal {
+        align: center middle;
+        #frame {
+            width: 100%; max-width: 64; height: auto; max-height: 100%;
+            border: round $border-blurred; background: $background; padding: 1 2;
+            &.-listens { border: round $warning; }
+        }
+        #title { height: auto; text-style: bold; color: $primary; margin-bottom: 1; }
+        #body { height: auto; max-height: 12; margin-bottom: 1; }
+        #keys { height: 1; }
+        #state { height: 1; color: $text-muted; margin-top: 1; }
+        #state.-listens { color: $success; }
+    }
+    """
+
+    def __init__(
+        self,
+        title: str,
+        body: str,
+        yes_label: str,
+        *,
+        on_typed: Callable[[events.Key], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`yes_label` says what a yes does, such as "Stop 3"."""
+        super().__init__(on_typed=on_typed, clock=clock)
+        self._title_text = safe_line(title)
+        self._body = safe_text(body)
+        self._yes_label = safe_line(yes_label)
+
+    def compose(self) -> ComposeResult:
+        """Title, body, the two answers, and whether they are listened to."""
+        with Vertical(id="frame"):
+            yield Static(Content(self._title_text), id="title", markup=False)
+            yield Static(Content(self._body), id="body", markup=False)
+            with Horizontal(id="keys"):
+                yield KeyButton("n", "No (enter)", "later")
+                yield KeyButton("y", self._yes_label, "deny")
+            yield Static(id="state", markup=False)
+
+    def choose(self, key: str) -> None:
+        """Only y is a yes."""
+        self.dismiss(key == "y")
+
+    def show_hearing(self) -> None:
+        """Say whether a key answers now."""
+        listens = self.hearing != "deaf"
+        self.query_one("#frame").set_class(listens, "-listens")
+        state = self.query_one("#state", Static)
+        state.set_class(listens, "-listens")
+        words = "● Press a key to answer" if listens else "◌ One moment: keys do not answer yet"
+        state.update(Content(words), layout=False)
+
+    def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:
+        """A click, which counts when the question listens."""
+        self.click(message.key)
