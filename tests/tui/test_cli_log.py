@@ -73,6 +73,22 @@ def test_warnings_go_to_the_file_and_not_over_the_screen(
     assert not capsys.readouterr().err
 
 
+def test_the_next_start_writes_on_and_closes_it_to_others(tmp_path: Path) -> None:
+    (tmp_path / LOG_NAME).write_text("before\n")
+    (tmp_path / LOG_NAME).chmod(0o644)
+    file = open_log(tmp_path, [])
+    logging.getLogger("agent_tui").warning("after")
+    assert file.read_text().startswith("before\n")
+    assert "after" in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_pipe_in_its_place_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / LOG_NAME)
+    with pytest.raises(ConfigError):
+        open_log(tmp_path, [])
+
+
 def test_a_large_log_is_put_aside(tmp_path: Path) -> None:
     (tmp_path / LOG_NAME).write_bytes(b"x" * (LARGEST_LOG + 1))
     file = open_log(tmp_path, [])

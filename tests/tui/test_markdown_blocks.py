@@ -1,73 +1,9 @@
 from __future__ import annotations
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from markdown_texts import CUTS, TEXTS, slices
 
 from agent_tui.panes.markdown_blocks import BLOCK_LIMIT, LINE_LIMIT, Block, BlockSplitter, split_blocks
-
-MARKUP = st.sampled_from(
-    [
-        "# ",
-        "## a\n",
-        "- ",
-        "* x\n",
-        "1. ",
-        "2) y\n",
-        "  - z\n",
-        "> ",
-        "```",
-        "~~~py\n",
-        "```\n",
-        "| a | b |\n",
-    ]
-    + [
-        "|---|:-:|\n",
-        "---\n",
-        "***\n",
-        "\n",
-        "\n\n",
-        " ",
-        "    ",
-        "**b**",
-        "_i_",
-        "`c`",
-        "[l](u)",
-        "<b>",
-        "\\",
-    ]
-    + [
-        "\r\n",
-        "\r",
-        "\t",
-        "\x1b[31m",
-        "\x1b]0;t\x07",
-        "\x1b",
-        "\x00",
-        "\x85",
-        "\u2028",
-        "\u202e",
-        "漢字",
-        "👩‍👩‍👧",
-    ]
-    + [
-        "e\u0301",
-        "&#27;",
-        "&Tab;",
-        "&NewLine;",
-        "- [ ] t\n",
-        "![p](q)",
-        "<http://x.y>",
-        "~~s~~",
-        "word ",
-        "[[[[",
-    ]
-)
-TEXTS = st.one_of(st.lists(MARKUP, max_size=40).map("".join), st.text(max_size=200))
-
-
-def slices(text: str, cuts: list[int]) -> list[str]:
-    points = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
-    return [text[a:b] for a, b in zip(points, points[1:], strict=False)]
 
 
 def kinds(text: str) -> list[str]:
@@ -75,7 +11,7 @@ def kinds(text: str) -> list[str]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(TEXTS, st.lists(st.integers(0, 300), max_size=20))
+@given(TEXTS, CUTS)
 def test_any_slicing_of_a_text_gives_the_same_blocks(text: str, cuts: list[int]) -> None:
     splitter = BlockSplitter()
     closed: list[Block] = []
@@ -131,14 +67,8 @@ def test_an_indented_fence_loses_its_indent() -> None:
 
 
 def test_headings_rules_and_lists_interrupt_a_paragraph() -> None:
-    assert kinds("a\n# b\nc\n- d\n- e\n***\nf") == [
-        "markdown",
-        "heading",
-        "markdown",
-        "item",
-        "item",
-        "markdown",
-    ] + ["markdown"]
+    found = kinds("a\n# b\nc\n- d\n- e\n***\nf")
+    assert found == ["markdown", "heading", "markdown", "item", "item", "markdown", "markdown"]
 
 
 def test_an_underline_belongs_to_its_heading() -> None:

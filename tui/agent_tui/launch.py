@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import gc
 import logging
 import os
 import signal
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -20,7 +22,6 @@ from agent_tui_core.config.load import load_settings, nearest
 from agent_tui_core.config.profiles import OPENAI_KEY, Flags, Plan, plan
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.events import RunStarted
-from agent_tui_core.history.files import make_private
 from agent_tui_core.text import safe_line, safe_text
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def open_log(folder: Path, secrets: Iterable[str]) -> Path:
         with contextlib.suppress(FileNotFoundError):
             if file.stat().st_size > LARGEST_LOG:
                 file.replace(file.with_name(f"{LOG_NAME}.1"))
-        make_private(file)
+        _make_private(file)
         handler = logging.FileHandler(file, encoding="utf-8", errors="replace")
     except OSError as error:
         why = error.strerror or str(error)
@@ -106,6 +107,20 @@ def open_log(folder: Path, secrets: Iterable[str]) -> Path:
         logging.getLogger(ours).setLevel(logging.INFO)
     logging.captureWarnings(True)
     return file
+
+
+def _make_private(file: Path) -> None:
+    """Create the file and its missing folders for their owner alone, whatever the umask; raises OSError."""
+    for folder in reversed([folder for folder in file.parents if not folder.exists()]):
+        folder.mkdir(0o700, exist_ok=True)
+        folder.chmod(0o700)
+    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "the log is not a regular file")
+        os.fchmod(descriptor, 0o600)
+    finally:
+        os.close(descriptor)
 
 
 class _Private(logging.Formatter):

@@ -68,7 +68,7 @@ def http_client(
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
         why = "SOCKS proxies are not supported" if isinstance(error, ImportError) else type(error).__name__
         raise ConfigError(
-            f"the network cannot be set up ({why}): check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
+            f"the network cannot be set up ({why}): check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE"
         ) from error
 
 

@@ -42,7 +42,7 @@ _DESCRIPTION = (
     "Run a command line with bash. Each call starts a fresh shell in the workspace folder: `cd`, variables "
     "and background jobs do not last from one call to the next. There is no terminal and no input, so use "
     "flags that keep programs from asking. stdout and stderr come back together; a long output comes back as "
-    "its head and tail, with the name of a file that holds more. For files prefer Read, Grep, Glob, Edit, Write."
+    "its head and tail, with the name of a file that holds more. For files use Read, Grep, Glob, Edit, Write."
 )
 
 

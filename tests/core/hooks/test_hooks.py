@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from agent_tui_core.blocks import ToolResult
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.matcher import matches

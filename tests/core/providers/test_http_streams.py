@@ -27,6 +27,7 @@ from loopback import (
 from agent_tui_core.blocks import Text
 from agent_tui_core.errors import (
     BadRequest,
+    ConfigError,
     ProviderError,
     ProviderUnreachable,
     StreamMalformed,

@@ -1,68 +1,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from loopback import DONE, Answer, LoopbackServer, Request, finish, say, text, tool_call, usage
+from loopback import DONE, Answer, LoopbackServer, Request, finish, say, text
+from sessions import Reader, answer_all, planned, settled, tool_answer, waiting
 
 from agent_tui_core.agent.approvals import AllowOnce, DenyCall
 from agent_tui_core.config.load import load_settings
-from agent_tui_core.config.profiles import Flags, Plan, plan
+from agent_tui_core.config.profiles import Flags, plan
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, ProseEntry, ToolEntry, UserEntry
-from agent_tui_core.runtime.session import Session, open_session
-from agent_tui_core.runtime.transcript import Transcript
-from agent_tui_core.runtime.worker import Worker
-
-
-class Reader:
-    """Follows one agent as a pane does."""
-
-    def __init__(self, worker: Worker) -> None:
-        self.worker = worker
-        self.transcript = Transcript()
-        self._awake = asyncio.Event()
-        self._subscription = worker.subscribe(self._awake.set)
-
-    def read(self) -> Transcript:
-        self.transcript.apply(self._subscription.take())
-        return self.transcript
-
-    async def until(self, claim: Callable[[Transcript], bool]) -> Transcript:
-        async with asyncio.timeout(10):
-            while not claim(self.read()):
-                self._awake.clear()
-                await self._awake.wait()
-        return self.transcript
-
-
-def planned(base_url: str, folder: Path, **flags: object) -> Plan:
-    environ = {"AGENT_TUI_DATA_DIR": str(folder / "data"), "AGENT_TUI_CONFIG_DIR": str(folder / "config")}
-    workspace = folder / "workspace"
-    workspace.mkdir(exist_ok=True)
-    chosen = Flags(base_url=base_url, model="m", workspace=workspace, **flags)  # type: ignore[arg-type]
-    return plan(load_settings(None, environ=environ), chosen, environ)
-
-
-def tool_answer(name: str, arguments: dict[str, object], *, id: str = "call_1") -> Answer:
-    return Answer(text("On it. "), tool_call(id, name, arguments), finish("tool_calls"), usage(10, 5), DONE)
-
-
-async def settled(session: Session) -> None:
-    async with asyncio.timeout(10):
-        for worker in session.workers:
-            await worker.idle()
-
-
-async def waiting(session: Session, count: int = 1) -> None:
-    changed = asyncio.Event()
-    session.desk.watch(changed.set)
-    async with asyncio.timeout(10):
-        while len(session.desk.pending) < count:
-            changed.clear()
-            await changed.wait()
+from agent_tui_core.runtime.session import open_session
 
 
 async def test_eight_agents_stream_at_once_and_stopping_one_closes_that_connection_alone(
@@ -73,7 +23,7 @@ async def test_eight_agents_stream_at_once_and_stopping_one_closes_that_connecti
     def script(_request: Request) -> Answer:
         return Answer(text("Hel"), release, text("lo"), finish(), DONE)
 
-    async with LoopbackServer(script) as server:  # noqa: SIM117
+    async with LoopbackServer(script) as server:
         async with open_session(planned(server.base_url, tmp_path, count=8)) as session:
             readers = [Reader(worker) for worker in session.workers]
             for worker in session.workers:
@@ -228,21 +178,7 @@ async def test_the_demo_asks_allows_and_really_edits_the_sample_workspace(tmp_pa
         assert len(session.workers) == 4
         folder = session.workers[0].workspace
         before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        changed = asyncio.Event()
-        session.desk.watch(changed.set)
-        answered: list[str] = []
-        async with asyncio.timeout(30):
-            while session.running:
-                for request in session.desk.pending:
-                    answered.append(request.tool)
-                    session.desk.answer(request.id, AllowOnce())
-                idle = asyncio.gather(*(worker.idle() for worker in session.workers))
-                woken = asyncio.ensure_future(changed.wait())
-                await asyncio.wait({idle, woken}, return_when=asyncio.FIRST_COMPLETED)
-                changed.clear()
-                for left in (idle, woken):
-                    left.cancel()
-                await asyncio.gather(idle, woken, return_exceptions=True)
+        answered = await answer_all(session)
         assert {"Edit", "Bash"} <= set(answered)
         assert any(path.read_bytes() != content for path, content in before.items())
         assert [worker.state for worker in session.workers] == ["idle"] * 4

@@ -26,6 +26,7 @@ async def waiting(
     async with asyncio.timeout(5):
         while call_id not in registry.pending:
             await asyncio.sleep(0)
+    await asyncio.sleep(0)  # a registered id is pending before the task has begun
     return task
 
 

@@ -66,8 +66,8 @@ def test_what_does_not_fit_is_told_key_by_key() -> None:
     )
     assert said == (
         "The input does not fit Edit, which was not run:\n"
-        "- there is no key filepath; did you mean file_path?\n"
         "- the key file_path is missing: string\n"
+        "- there is no key filepath; did you mean file_path?\n"
         "- old_string should be string, not integer 12\n"
         '- replace_all should be boolean, not string "yes"\n'
         "Its keys are: file_path (string, required), old_string (string, required), "
@@ -187,7 +187,7 @@ async def test_async_functions_models_and_the_context_work(tmp_path: Path) -> No
         *("Sum", "Sums."),
         *(False, 3),
     )
-    given = {"points": [{"x": 1}, {"x": 2}], "schema": "copy"}
+    given: dict[str, Any] = {"points": [{"x": 1}, {"x": 2}], "schema": "copy"}
     assert ToolRegistry([anything]).check(anything, given) is None
     done = await anything.execute(given, ToolContext(tmp_path, report=heard.append))
     assert (done, heard) == (ToolOutput('{"total": 3}'), ["copy"])

@@ -26,7 +26,7 @@ _UNDERLINE = re.compile(r"^ {0,3}-+ *$")
 _QUOTE = re.compile(r"^ {0,3}>")
 _ITEM = re.compile(r"^( {0,3})([-+*]|(\d{1,9})[.)])( +|$)(.*)$")
 _LINE_END = re.compile(r"\r\n?|\n")
-_OPEN_ESCAPE = re.compile(r"\x1b[^\x1b]{0,64}$")
+_OPEN_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]{0,64}|[ -/]*)$")
 
 BlockKind = Literal["markdown", "heading", "item", "code", "plain"]
 

@@ -19,12 +19,14 @@ from agent_tui.actions import Action
 from agent_tui.panes.wording import Part, cut_middle, one_line, plural, row, state_name
 from agent_tui_core.events import AgentState
 
+# By the width of the terminal alone: a notice that changed with the counts beside it would flicker.
 _DEMO_NOTICES = (
-    " demo: scripted agents, real tools — f1 tells how to connect a model ",
-    " demo: scripted agents — f1 connects a model ",
-    " demo: scripted agents — f1 ",
-    " demo — f1 ",
+    (150, " demo: scripted agents, real tools — f1 tells how to connect a model "),
+    (110, " demo: scripted agents — f1 connects a model "),
+    (96, " demo: scripted agents — f1 "),
+    (0, " demo — f1 "),
 )
+_PLACE_CELLS = 30
 _SHOWN: tuple[AgentState, ...] = (
     "streaming",
     "running",
@@ -89,17 +91,14 @@ class StatusRow(Row):
             if counts[state]:
                 left.append(("  ", ""))
                 left.append((f"{counts[state]} {state_name(state)}", _STATE_STYLES.get(state, "$text-muted")))
-        right: list[Part] = []
         width = self.size.width
-        used = sum(cell_len(text) for text, _ in left)
+        right: list[Part] = []
         if demo:
-            fitting = (notice for notice in _DEMO_NOTICES if used + cell_len(notice) + 2 <= width)
-            notice = next(fitting, " demo ")
+            notice = next(words for least, words in _DEMO_NOTICES if width >= least)
             right.append((notice, "$text-secondary on $secondary-muted"))
-            used += cell_len(notice)
-        place = one_line(_home(workspace)) if workspace else ""
-        if place and width - used > 14:
-            right.append((f" {cut_middle(place, width - used - 4)} ", "$text-muted"))
+        place = f" {cut_middle(one_line(_home(workspace)), _PLACE_CELLS)} " if workspace else ""
+        if sum(cell_len(text) for text, _ in (*left, *right)) + cell_len(place) + 2 <= width:
+            right.append((place, "$text-muted"))
         self.show(row(left, right, width))
 
 
