@@ -95,6 +95,7 @@ def first_frame(command: list[str], says: str, folder: str) -> float:
         **os.environ,
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
+        "TMPDIR": folder,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT / "tui")]),
         "AGENT_TUI_CONFIG_DIR": str(Path(folder, "config")),
     }

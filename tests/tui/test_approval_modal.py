@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from textual.app import App, ComposeResult
 from textual.events import Key, Paste
 from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widgets import Input, Static, TextArea
 
 from agent_tui.modals.approval import ApprovalModal, Outcome
@@ -34,7 +36,7 @@ def request(
     branch: str | None = "main",
     reason: str = "no rule allows it",
     path: str | None = None,
-    input: JsonObject | None = None,  # noqa: A002 - the name of the field
+    input: JsonObject | None = None,
 ) -> ApprovalRequest:
     preview = {
         "command": ApprovalPreview("command", content, path),
@@ -464,3 +466,55 @@ async def test_a_key_that_the_modal_does_not_know_is_no_answer_and_reaches_the_a
         app.wait(1)
         assert app.outcomes == []
         assert app.modal.hearing == "armed"
+
+
+async def test_a_question_under_another_screen_does_not_answer() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        app.wait(1)
+        await pilot.press("y")
+        app.push_screen(Screen())
+        await pilot.pause()
+        for _ in range(20):
+            app.now += 0.05
+            app.modal.tick()
+        assert app.outcomes == []
+        app.pop_screen()
+        await pilot.pause()
+        app.wait(0.3)
+        assert app.modal.hearing == "deaf"
+        await app.answer(pilot, "n")
+        assert app.outcomes == [DenyCall()]
+
+
+async def test_two_enters_in_the_reason_are_one_answer() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "r")
+        for _ in range(2):
+            app.post_message(Key("enter", "\r"))
+        await pilot.pause()
+        assert app.outcomes == [DenyCall()]
+
+
+async def test_it_listens_in_real_time_too() -> None:
+    app = Desk()
+    outcomes: list[Outcome] = []
+    done = asyncio.Event()
+
+    def closed(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        done.set()
+
+    async with app.run_test() as pilot:
+        modal = ApprovalModal(request(), lambda: 0, True)
+        app.push_screen(modal, closed)
+        await pilot.pause()
+        async with asyncio.timeout(10):
+            while modal.hearing != "armed":
+                await pilot.pause(0.05)
+            await pilot.press("y")
+            await done.wait()
+        assert outcomes == [AllowOnce()]

@@ -36,6 +36,7 @@ class Terminal:
             "PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'tui'}",
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
             "HOME": str(places),
+            "TMPDIR": str(places),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
             "AGENT_TUI_CONFIG_DIR": str(places / "config"),

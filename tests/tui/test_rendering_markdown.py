@@ -44,7 +44,7 @@ def test_any_text_is_drawn_within_its_width_and_without_controls(text: str, widt
 @given(TEXTS)
 def test_the_parser_itself_takes_any_block(text: str) -> None:
     for block in split_blocks(text):
-        _Drawing(40, "text", block.number, True).draw(_parser().parse(block.source))
+        _Drawing(block, 40, "text", True).draw(_parser().parse(block.source))
 
 
 def test_words_wrap_at_the_width() -> None:
@@ -126,7 +126,7 @@ def test_quotes_have_a_bar_on_every_row() -> None:
 
 def test_code_wraps_with_a_mark_and_loses_nothing() -> None:
     lines = draw("```py\nvalue = 'a very long string in a line'\n```", 20)
-    assert [line.text for line in lines] == [" py", " value = 'a very lon", " ↪ g string in a lin", " ↪ e'"]
+    assert [line.text for line in lines] == [" py", " value = 'a very lo", " ↪ ng string in a l", " ↪ ine'"]
     assert {line.fill for line in lines} == {"code"}
     assert [line.join for line in lines] == ["\n", "", "", "\n"]
 

@@ -47,6 +47,11 @@ class Action:
         return self.shown_keys or " ".join(key_words(key) for key in self.keys.split(",") if _is_shown(key))
 
     @property
+    def title(self) -> str:
+        """What the palette calls it."""
+        return self.label[:1].upper() + self.label[1:]
+
+    @property
     def first_key(self) -> str:
         """The first of the keys, short enough for a footer; empty when it has none."""
         first = self.keys.split(",")[0]
@@ -179,8 +184,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("scroll_up", "pageup", "page up", "Scroll the focused agent up.", "Reading", "scroll('page_up')"),
     Action("scroll_down", "pagedown", "page down", "Scroll it down.", "Reading", "scroll('page_down')"),
-    Action("scroll_top", "ctrl+home", "top", "Go to the beginning.", "Reading", "scroll('home')"),
-    Action("scroll_end", "ctrl+end", "end", "Go to the end and follow it.", "Reading", "scroll('end')"),
+    Action("scroll_top", "ctrl+home", "top", "Go to the beginning (home, while the prompt is empty).", "Reading", "scroll('home')"),
+    Action("scroll_end", "ctrl+end", "end", "Go to the end and follow it (end, likewise).", "Reading", "scroll('end')"),
     Action(
         "scroll_top_empty",
         "home",
@@ -189,6 +194,7 @@ ACTIONS: tuple[Action, ...] = (
         "Reading",
         "scroll_empty('home')",
         in_palette=False,
+        shown_keys=" ",
     ),
     Action(
         "scroll_end_empty",
@@ -198,6 +204,7 @@ ACTIONS: tuple[Action, ...] = (
         "Reading",
         "scroll_empty('end')",
         in_palette=False,
+        shown_keys=" ",
     ),
     Action("send", "enter", "send", "Send the prompt; a busy agent queues it.", "Writing", in_palette=False),
     Action(

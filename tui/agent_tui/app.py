@@ -168,12 +168,12 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         """Everything in the registry, by name."""
         for action in self.actions:
             if action.in_palette and action.action:
-                key = f" ({action.display})" if action.display.strip() else ""
-                title = action.help.rstrip(".") + key
-                yield SystemCommand(title, action.group, self._runner(action.action))
+                key = f"   {action.display}" if action.display.strip() else ""
+                yield SystemCommand(action.title + key, action.help, self._runner(action.action))
         for profile in self.session.plan.profiles:
-            title = f"Add an agent: {one_line(profile)}".replace("[", "(").replace("]", ")")
-            yield SystemCommand(title, "Agents", partial(self.action_new_agent, profile))
+            # The palette reads titles as markup. Profile names have no brackets (`name_problem`): none gets by.
+            title = f"New agent of profile {one_line(profile)}".replace("[", "(")
+            yield SystemCommand(title, "Add an agent.", partial(self.action_new_agent, profile))
 
     def _runner(self, action: str) -> Callable[[], Awaitable[None]]:
         async def run() -> None:

@@ -117,7 +117,7 @@ class Writer:
         if self._closed or self._task is None or self._task.done():
             raise HistoryError(f"{self._path}: the history is closed; nothing was kept.")
         self._queue.put_nowait(write)
-        await asyncio.shield(write.done)
+        await write.done
 
     async def close(self) -> None:
         """Commit what waits and close the connection; doing it again is harmless."""

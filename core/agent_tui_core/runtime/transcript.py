@@ -198,6 +198,7 @@ class Transcript:
         self._add(UserEntry(text, staged=False))
 
     def _replay(self, message: Message) -> None:
+        self._calls.clear()
         for block in message.blocks:
             match block:
                 case Text(text):

@@ -122,7 +122,9 @@ def _input_model(
         # Names of our own, because pydantic keeps some for itself (`schema`, `copy`, `model_…`, `_x`).
         field = f"parameter_{number}"
         places[field] = key
-        words = {"description": said[key]} if key in said else {}  # an explicit None would hide `Annotated`
+        words: dict[str, Any] = (
+            {"description": said[key]} if key in said else {}
+        )  # an explicit None would hide `Annotated`
         fields[field] = (hints[key], Field(default, alias=key, **words))
     model = create_model(
         "ToolInput", __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields

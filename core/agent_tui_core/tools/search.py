@@ -141,8 +141,8 @@ GREP = Tool(
     name="Grep",
     description=(
         "Search the lines of files with a regular expression (Python's syntax) and get them as "
-        "`file:line number:line`. Files that .gitignore names, binary files, .git and links are left out; "
-        "a file that `path` names itself is always searched."
+        "`file:line number:line`. Files that .gitignore names, binary files, .git, .env files and links are "
+        "left out; a file that `path` names itself is always searched."
     ),
     input_schema={
         "type": "object",

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 NEVER = frozenset({".git", ".hg", ".svn"})
+SECRETS = re.compile(
+    r"(.*/)?(\.env(\..+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.ssh/.*|\.aws/.*)", re.IGNORECASE
+)
+"""Grep leaves these out unless `path` names them: a search of everything is no question about them."""
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MAX_DEPTH = 100
 MAX_SEARCHED_BYTES = 5 * 2**20
 MAX_NAMED_BYTES = 64 * 2**20
@@ -80,7 +85,7 @@ class Ignored:
 
     def _load(self, file: str, *, below: str) -> None:
         with suppress(OSError, ValueError):
-            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(file, READ)
             with os.fdopen(descriptor, errors="replace") as opened:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     return
@@ -224,9 +229,12 @@ def grep(request: dict[str, Any], out: Output, until: float) -> None:
     """Print the lines that match, file by file."""
     wanted = re.compile(request["pattern"], re.IGNORECASE if request["ignore_case"] else 0)
     named = glob_regex(request["glob"], anywhere=True) if request["glob"] else None
-    files = large = matches = 0
+    files = large = matches = secrets = 0
     for file in chosen(request, until):
         if named and not named.fullmatch(file.relative):
+            continue
+        if not request["only"] and SECRETS.fullmatch(file.relative):
+            secrets += 1
             continue
         content = content_of(file, MAX_NAMED_BYTES if request["only"] else MAX_SEARCHED_BYTES)
         large += content is None
@@ -245,6 +253,10 @@ def grep(request: dict[str, Any], out: Output, until: float) -> None:
             raise Stopped(f"stopped after {matches:,} matching lines; ask for less")
         if time.monotonic() > until:
             raise Stopped("time is over; name a smaller folder in `path`")
+    if secrets:
+        out.note(
+            f"{secrets} files that may hold secrets (.env and the like) were left out; `path` can name one"
+        )
     if large:
         out.note(f"{large} files were left out: they are too large or cannot be read")
     if not matches:
@@ -257,20 +269,17 @@ def chosen(request: dict[str, Any], until: float) -> Iterator[Found]:
         yield from walk(request["root"], request["workspace"], until)
         return
     descriptor = os.open(request["root"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield Found(request["only"], request["only"], descriptor)
-    finally:
-        os.close(descriptor)
+    yield Found(request["only"], request["only"], descriptor)
+    os.close(descriptor)
 
 
 def content_of(file: Found, limit: int) -> bytes | None:
     """Return a file's bytes; None when they are too many or cannot be read, empty for what is no file."""
     try:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         state = os.stat(file.name, dir_fd=file.folder, follow_symlinks=False)
         if not stat.S_ISREG(state.st_mode):
             return b""
-        with os.fdopen(os.open(file.name, flags, dir_fd=file.folder), "rb") as opened:
+        with os.fdopen(os.open(file.name, READ, dir_fd=file.folder), "rb") as opened:
             content = opened.read(limit + 1)
     except OSError:
         return None
@@ -313,10 +322,10 @@ def limit_resources(seconds: float) -> None:
     """Let the kernel end this program should its parent be gone."""
     import resource
 
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 10, int(seconds) + 15))
-    with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    cpu = int(seconds) + 10
+    for kind, bound in ((resource.RLIMIT_CPU, cpu), (resource.RLIMIT_AS, MEMORY)):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(kind, (bound, bound))
 
 
 def main() -> int:

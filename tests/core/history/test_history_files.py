@@ -93,12 +93,13 @@ async def test_what_is_no_database_is_named_kept_and_can_be_moved_aside(tmp_path
     await history.close()
 
 
-async def test_a_short_file_that_is_no_database_is_not_overwritten(tmp_path: Path) -> None:
+@pytest.mark.parametrize("note", ["x", "a note"])
+async def test_a_short_file_that_is_no_database_is_not_overwritten(tmp_path: Path, note: str) -> None:
     path = tmp_path / "history.db"
-    path.write_text("a note")
+    path.write_text(note)
     with pytest.raises(HistoryDamaged):
         await History.open(path)
-    assert path.read_text() == "a note"
+    assert path.read_text() == note
 
 
 async def test_a_database_that_was_overwritten_in_the_middle_is_damaged(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ async def test_no_query_is_a_syntax_error(history: History, way: str, words: str
 
 
 async def test_an_excerpt_shows_the_word_and_cannot_move_the_terminal(history: History, way: str) -> None:
-    await talk(history, "x " * 500 + "needle \x1b[2J\x9b2J" + " y" * 500)
+    await talk(history, "x " * 500 + "needle \n\x1b[2J\x9b2J" + " y" * 500)
     excerpt = (await history.search("needle"))[0].excerpt
     assert "needle" in excerpt
     assert excerpt.startswith("…")
@@ -82,6 +82,7 @@ async def test_an_excerpt_shows_the_word_and_cannot_move_the_terminal(history: H
     assert len(excerpt) < 150
     assert "\x1b" not in excerpt
     assert "\x9b" not in excerpt
+    assert "\n" not in excerpt
 
 
 async def test_more_messages_than_one_step_are_indexed(

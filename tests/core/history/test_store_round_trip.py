@@ -125,7 +125,7 @@ async def test_every_durable_body_comes_back_as_it_was_and_in_order(history: His
     assert times[-4:] == [times[-1]] * 4, "what was recorded together happened at one time"
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bodies=runs())
 async def test_any_field_survives_the_disk(tmp_path: Path, bodies: list[Body]) -> None:
     opened = await History.open(tmp_path / new_id() / "history.db")

@@ -124,6 +124,16 @@ async def test_a_second_result_and_a_result_for_nothing_are_refused(history: His
     assert await bodies_of(history, other) == []
 
 
+@pytest.mark.parametrize("again", [4, 5])
+async def test_a_call_is_judged_once_and_started_once(history: History, session: str, again: int) -> None:
+    conversation = await add(history, session)
+    turn = acted("ls")[: again + 1]
+    await history.record(conversation, "run", *turn)
+    with pytest.raises(HistoryError):
+        await history.record(conversation, "run", turn[again])
+    assert await bodies_of(history, conversation) == turn
+
+
 async def test_a_message_without_its_run_or_in_anothers_run_is_refused(
     history: History, session: str
 ) -> None:
@@ -224,6 +234,19 @@ async def test_closing_keeps_what_waits_and_twice_is_harmless(tmp_path: Path) ->
     again = await History.open(tmp_path / "history.db")
     assert await bodies_of(again, conversation) == turn
     await again.close()
+
+
+async def test_a_cancelled_close_still_keeps_what_waits(history: History, session: str) -> None:
+    conversation = await add(history, session)
+    turn = said("last words")
+    recording = asyncio.create_task(history.record(conversation, "run", *turn))
+    await asyncio.sleep(0)
+    closing_it = asyncio.create_task(history.close())
+    await asyncio.sleep(0)
+    closing_it.cancel()
+    await asyncio.wait([closing_it])
+    await recording
+    assert await bodies_of(history, conversation) == turn
 
 
 async def test_recording_nothing_is_nothing(history: History) -> None:

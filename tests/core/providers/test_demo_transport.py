@@ -54,15 +54,8 @@ async def test_odd_conversations_are_answered_too() -> None:
 async def test_the_first_token_comes_fast_and_the_rest_at_a_human_pace() -> None:
     began = time.perf_counter()
     async with asyncio.timeout(20), http_client(transport=DemoTransport()) as client:
-        body = {
-            "model": "demo/tester",
-            "messages": [
-                {
-                    "role": "user",
-                    "content": next(agent.prompt for agent in DEMO_AGENTS if agent.name == "tester"),
-                }
-            ],
-        }
+        prompt = next(agent.prompt for agent in DEMO_AGENTS if agent.name == "tester")
+        body = {"model": "demo/tester", "messages": [{"role": "user", "content": prompt}]}
         arrived: list[float] = []
         async with client.stream("POST", f"{DEMO_BASE_URL}/chat/completions", json=body) as response:
             async for piece in response.aiter_bytes():

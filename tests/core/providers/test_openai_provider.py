@@ -1,4 +1,7 @@
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
@@ -125,3 +128,12 @@ async def test_models_are_listed(client: httpx.AsyncClient) -> None:
             await provider.models()
     assert KEY not in f"{caught.value} {caught.value.body}"
     assert (server.requests[0].method, server.requests[0].path) == ("GET", "/v1/models")
+
+
+def test_the_providers_bring_neither_rich_nor_click_with_them() -> None:
+    code = "import sys, agent_tui_core.providers.openai, agent_tui_core.providers.demo; print(*sys.modules)"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert not {"rich", "click", "textual", "pygments"} & set(done.stdout.split())

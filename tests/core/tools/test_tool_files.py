@@ -15,7 +15,7 @@ from agent_tui_core.events import ApprovalPreview
 from agent_tui_core.tools import disk, files
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.files import EDIT, READ, WRITE
-from agent_tui_core.tools.previews import preview_call, preview_changed
+from agent_tui_core.tools.previews import preview_call
 
 
 @pytest.fixture
@@ -325,41 +325,3 @@ async def test_an_edit_refuses_what_it_would_damage(workspace: Path) -> None:
     assert "there is no gone" in await refused(
         EDIT, workspace, file_path="gone", old_string="b", new_string="a"
     )
-
-
-# --- previews -----------------------------------------------------------------------------------------------
-
-
-async def test_a_preview_changes_nothing_and_shows_what_the_call_then_does(workspace: Path) -> None:
-    (workspace / "a.txt").write_text("one\ntwo\n")
-    given = {"file_path": "a.txt", "old_string": "two", "new_string": "2"}
-    shown = await preview(EDIT, workspace, **given)
-    assert (workspace / "a.txt").read_text() == "one\ntwo\n"
-    assert (await call(EDIT, workspace, **given)).preview == shown
-
-
-async def test_a_file_that_changed_while_the_question_was_open_is_noticed(workspace: Path) -> None:
-    (workspace / "a.txt").write_text("one\ntwo\n")
-    context = ToolContext(workspace)
-    for tool, given in (
-        (EDIT, {"file_path": "a.txt", "old_string": "two", "new_string": "2"}),
-        (WRITE, {"file_path": "a.txt", "content": "all new\n"}),
-    ):
-        (workspace / "a.txt").write_text("one\ntwo\n")
-        shown = await preview_call(tool, given, context)
-        assert not await preview_changed(tool, given, context, shown)
-        (workspace / "a.txt").write_text("zero\none\ntwo\n")
-        assert await preview_changed(tool, given, context, shown)
-        (workspace / "a.txt").unlink()
-        assert await preview_changed(tool, given, context, shown)
-
-
-async def test_a_name_cannot_forge_lines_of_the_diff(workspace: Path) -> None:
-    shown = await preview(WRITE, workspace, file_path="a\n+innocent\u202e.txt", content="x\n")
-    assert shown.content.split("\n")[1].endswith("/a\\u{a}+innocent\\u{202e}.txt")
-
-
-async def test_a_tool_without_a_preview_shows_its_input(workspace: Path) -> None:
-    bare = Tool("T", "", {}, run=lambda given: given)
-    shown = await preview_call(bare, {"é": [1]}, ToolContext(workspace))
-    assert shown == ApprovalPreview("text", '{\n  "é": [\n    1\n  ]\n}')

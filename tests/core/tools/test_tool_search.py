@@ -133,6 +133,16 @@ async def test_grep_takes_case_glob_path_and_context(workspace: Path) -> None:
     ]
 
 
+async def test_a_search_of_everything_does_not_read_secrets(workspace: Path) -> None:
+    for name in (".env", "src/.env.local", ".ssh/id"):
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / name).write_text("TOKEN=hello-secret\n")
+    content = (await call(GREP, workspace, pattern="hello")).content
+    assert "hello-secret" not in content
+    assert "[3 files that may hold secrets" in content
+    assert await lines(GREP, workspace, pattern="hello", path=".env") == [".env:1:TOKEN=hello-secret"]
+
+
 async def test_a_wide_line_is_shown_around_its_match(workspace: Path) -> None:
     (workspace / "wide.min").write_text("a" * 5_000 + "needle" + "b" * 5_000)
     found = (await call(GREP, workspace, pattern="needle", glob="wide.min")).content

@@ -71,9 +71,7 @@ def parsed(body: bytes, cuts: list[int]) -> Parsed:
     parser = SseParser()
     edges = [0, *sorted(cuts), len(body)]
     events = [
-        event
-        for start, end in zip(edges, edges[1:], strict=False)
-        for event in parser.feed(body[start:end])
+        event for start, end in zip(edges, edges[1:], strict=False) for event in parser.feed(body[start:end])
     ]
     return events, parser.close(), parser.last_event_id, parser.retry_ms
 
@@ -113,10 +111,49 @@ def test_an_event_stream_is_read_by_the_rules_wherever_it_is_cut(situation: str)
 
 
 def pieces() -> Iterator[bytes]:
-    yield from (b"\n", b"\r", b"\r\n", b"\n\n", b"\r\n\r\n", b"data: ", b"data:", b"data", b"event: x", b"event")
-    yield from (b"id: 1", b"id", b"id: a\0", b"retry: 12", b"retry: 1x", b"retry: \xd9\xa1", b": note", b":", b" ")
-    yield from (b"\xef\xbb\xbf", b"\xef", b"\xbb", b"\xbf", b"\xe2\x80\xa8", b"\xf0\x9f", b"\x90\xa2", b"a", b"{}")
-    yield from (b"data: a\n\n", b"data: b\n\ndata: c\n\n", b"[DONE]", b"\x0b", b"\xc2\x85", b"\xed\xa0\x80", b"\0")
+    yield from (
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b"\n\n",
+        b"\r\n\r\n",
+        b"data: ",
+        b"data:",
+        b"data",
+        b"event: x",
+        b"event",
+    )
+    yield from (
+        b"id: 1",
+        b"id",
+        b"id: a\0",
+        b"retry: 12",
+        b"retry: 1x",
+        b"retry: \xd9\xa1",
+        b": note",
+        b":",
+        b" ",
+    )
+    yield from (
+        b"\xef\xbb\xbf",
+        b"\xef",
+        b"\xbb",
+        b"\xbf",
+        b"\xe2\x80\xa8",
+        b"\xf0\x9f",
+        b"\x90\xa2",
+        b"a",
+        b"{}",
+    )
+    yield from (
+        b"data: a\n\n",
+        b"data: b\n\ndata: c\n\n",
+        b"[DONE]",
+        b"\x0b",
+        b"\xc2\x85",
+        b"\xed\xa0\x80",
+        b"\0",
+    )
 
 
 @given(st.lists(st.sampled_from(sorted(pieces())), max_size=24).map(b"".join), st.data())

@@ -141,7 +141,6 @@ class ApprovalModal(ArmedScreen[Outcome]):
         self._fit()
         self._show_queue()
         self.set_interval(1.0, self._show_queue)
-        super().on_mount()
 
     def on_resize(self) -> None:
         """Fit the parts to the terminal."""
@@ -242,13 +241,13 @@ class ApprovalModal(ArmedScreen[Outcome]):
             case "y":
                 self._allow()
             case "a" if self.request.remember is not None:
-                self.dismiss(AllowAlways(self.request.remember))
+                self.settle(AllowAlways(self.request.remember))
             case "n":
-                self.dismiss(DenyCall())
+                self.settle(DenyCall())
             case "s":
-                self.dismiss(DenyCall(stop=True))
+                self.settle(DenyCall(stop=True))
             case "l" | "escape":
-                self.dismiss("later")
+                self.settle("later")
             case "r":
                 self._enter("reason")
             case "e":
@@ -259,14 +258,14 @@ class ApprovalModal(ArmedScreen[Outcome]):
             self._said = self._edited.error
             self.be_deaf()
         elif self._edited.changed:
-            self.dismiss(AllowEdited(self._edited.input()))
+            self.settle(AllowEdited(self._edited.input()))
         else:
-            self.dismiss(AllowOnce())
+            self.settle(AllowOnce())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter in the reason: denied, in the person's words."""
         if self.mode == "reason":
-            self.dismiss(DenyCall(safe_line(event.value)))
+            self.settle(DenyCall(safe_line(event.value)))
 
     def _enter(self, mode: Mode) -> None:
         self.mode = mode

@@ -114,7 +114,8 @@ class ArmedScreen(ModalScreen[ResultT]):
         self._arming = Arming(clock())
 
     def on_mount(self) -> None:
-        """Start to wait for quiet now that the question is on the screen."""
+        """Start to wait for quiet now that the question is on the screen. Textual calls this one as well as
+        the `on_mount` of a class that inherits it."""
         self._arming = Arming(self._clock())
         self._ticker = self.set_interval(TICK, self.tick)
         self.show_hearing()
@@ -126,6 +127,9 @@ class ArmedScreen(ModalScreen[ResultT]):
 
     def tick(self) -> None:
         """Let the question notice that time has passed."""
+        if not self.is_current:
+            self._arming.noise(self._clock())
+            return
         before = self.hearing
         taken = self._arming.tick(self._clock())
         if taken is not None:
@@ -161,6 +165,11 @@ class ArmedScreen(ModalScreen[ResultT]):
         """A press that began before the question listened is no answer either."""
         if self.hearing != "armed":
             self.be_deaf()
+
+    def settle(self, outcome: ResultT) -> None:
+        """Close with this outcome, unless something else has closed or covered the question already."""
+        if self.is_current:
+            self.dismiss(outcome)
 
     def be_deaf(self) -> None:
         """Wait for quiet again."""

@@ -8,13 +8,16 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from agent_tui.modals.arming import ArmedScreen
 from agent_tui.modals.key_button import KeyButton
+from agent_tui.panes.wording import cut
 from agent_tui_core.text import safe_line, safe_text
+
+_MOST_TITLE = 150
 
 
 class ConfirmModal(ArmedScreen[bool]):
@@ -30,7 +33,8 @@ class ConfirmModal(ArmedScreen[bool]):
             &.-listens { border: round $warning; }
         }
         #title { height: auto; text-style: bold; color: $primary; margin-bottom: 1; }
-        #body { height: auto; max-height: 12; margin-bottom: 1; }
+        #body { height: auto; max-height: 40vh; margin-bottom: 1; scrollbar-size-vertical: 1; }
+        #body Static { height: auto; }
         #keys { height: 1; }
         #state { height: 1; color: $text-muted; margin-top: 1; }
         #state.-listens { color: $success; }
@@ -48,7 +52,7 @@ class ConfirmModal(ArmedScreen[bool]):
     ) -> None:
         """`yes_label` says what a yes does, such as "Stop 3"."""
         super().__init__(on_typed=on_typed, clock=clock)
-        self._title_text = safe_line(title)
+        self._title_text = cut(safe_line(title), _MOST_TITLE)
         self._body = safe_text(body)
         self._yes_label = safe_line(yes_label)
 
@@ -56,7 +60,8 @@ class ConfirmModal(ArmedScreen[bool]):
         """Title, body, the two answers, and whether they are listened to."""
         with Vertical(id="frame"):
             yield Static(Content(self._title_text), id="title", markup=False)
-            yield Static(Content(self._body), id="body", markup=False)
+            with VerticalScroll(id="body", can_focus=False):
+                yield Static(Content(self._body), markup=False)
             with Horizontal(id="keys"):
                 yield KeyButton("n", "No (enter)", "later")
                 yield KeyButton("y", self._yes_label, "deny")
@@ -64,7 +69,7 @@ class ConfirmModal(ArmedScreen[bool]):
 
     def choose(self, key: str) -> None:
         """Only y is a yes."""
-        self.dismiss(key == "y")
+        self.settle(key == "y")
 
     def show_hearing(self) -> None:
         """Say whether a key answers now."""
@@ -78,3 +83,15 @@ class ConfirmModal(ArmedScreen[bool]):
     def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:
         """A click, which counts when the question listens."""
         self.click(message.key)
+
+    def scroll_by_key(self, key: str) -> bool:
+        """A body that is longer than its place can be read without a mouse."""
+        body = self.query_one("#body", VerticalScroll)
+        match key:
+            case "up" | "pageup":
+                body.scroll_page_up(animate=False)
+            case "down" | "pagedown":
+                body.scroll_page_down(animate=False)
+            case _:
+                return False
+        return True

@@ -39,14 +39,12 @@ def detail_rows(request: ApprovalRequest, inner: int) -> tuple[list[Content], li
     rows: list[Content] = []
     rest: list[PreviewLine] = []
     for label, text in _particulars(request):
-        parts = (
-            Content(text)
-            .highlight_regex(SPELT_OUT, style="$warning reverse bold")
-            .fold(max(inner - _LABEL, 20))
-        )
+        room = max(inner - _LABEL, 20)
+        parts = Content(text).highlight_regex(SPELT_OUT, style="$warning reverse bold").fold(room)
         if len(parts) > _MOST_ROWS:
             rest += _headed(label, text)
-            parts = [Content.styled(f"{len(text):,} characters: at the end of the text above", "$warning")]
+            where = f"{len(text):,} characters: at the end of the text above"
+            parts = Content.styled(where, "$warning").fold(room)
         for number, part in enumerate(parts):
             rows.append(Content.assemble((f"{label if number == 0 else '':<{_LABEL}}", "$text-muted"), part))
     return rows, rest

@@ -47,6 +47,7 @@ class AgentPane(Container):
     def __init__(self, feed: AgentFeed, wall: Callable[[], float]) -> None:
         super().__init__()
         self.feed = feed
+        self._wall = wall
         self.transcript = TranscriptView(feed.transcript, clock=wall)
         self.is_chosen = False
         self._header = Row(classes="pane-header")
@@ -71,6 +72,7 @@ class AgentPane(Container):
 
     def on_resize(self) -> None:
         self._show_queue()
+        self.tick(self._wall())
 
     def choose(self, chosen: bool) -> None:
         """Look like the agent that is talked to, or no longer."""

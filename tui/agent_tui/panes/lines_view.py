@@ -1,4 +1,4 @@
-"""Owns a scrollable widget for given lines, such as the diff of an approval; refuses to hide that more follow.
+"""Owns a scrollable widget for given lines, such as the diff of an approval; refuses to hide the rest.
 
 Its lines are made for the width at hand, part by part, when they are reached.
 """

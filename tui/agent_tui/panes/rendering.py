@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _BULLETS = ("•", "◦", "▪")
 _MOST_BRACKETS = 300
 """A parser tries every bracket with every other; more of them than this is no prose."""
+_DEEPEST = 16
+"""The parser leaves out what is nested deeper than 20; such a block is shown as it was written."""
 
 
 def block_lines(block: Block, width: int, style: str = "text", *, colored: bool = True) -> list[Line]:
@@ -31,9 +34,11 @@ def block_lines(block: Block, width: int, style: str = "text", *, colored: bool 
         return wrap_text(block.source, style, width)
     try:
         tokens = _parser().parse(block.source)
-        return _Drawing(width, style, block.number, colored).draw(tokens)
-    except Exception:  # noqa: BLE001 - a bug in the parser must not end the pane: the words are shown as they are
-        return wrap_text(block.source, style, width)
+        if max((token.level for token in tokens), default=0) < _DEEPEST:
+            return _Drawing(block, width, style, colored).draw(tokens)
+    except Exception:  # a bug in the parser must not end the pane
+        logging.getLogger(__name__).exception("A block could not be drawn as Markdown")
+    return wrap_text(block.source, style, width)
 
 
 def warm_up() -> None:
@@ -62,13 +67,13 @@ class _Place:
 class _Drawing:
     """One pass over the tokens of a block."""
 
-    def __init__(self, width: int, style: str, number: int | None, colored: bool) -> None:
+    def __init__(self, block: Block, width: int, style: str, colored: bool) -> None:
         self.width = width
         self.colored = colored
-        self.number = number
+        self.number = block.number
+        self.source = block.source.split("\n")
         self.place = _Place(style=style)
         self.lines: list[Line] = []
-        self.tight = False
         self.quiet = True
         """Nothing was drawn yet at this level, so no blank row is due."""
 
@@ -82,9 +87,10 @@ class _Drawing:
             stop = _closing(tokens, index)
             match token.type:
                 case "paragraph_open":
-                    self._paragraph(tokens[index + 1], tight=token.hidden)
+                    self._gap(token)
+                    self._put(wrap(inline_segments(tokens[index + 1], self.place.style), self._room))
                 case "heading_open":
-                    self._heading(tokens[index + 1], int(token.tag[1:]))
+                    self._heading(token, tokens[index + 1])
                 case "bullet_list_open" | "ordered_list_open":
                     self._list(tokens, index, stop)
                 case "blockquote_open":
@@ -92,9 +98,10 @@ class _Drawing:
                 case "fence" | "code_block":
                     self._code(token)
                 case "table_open":
+                    self._gap(token)
                     self._table(tokens[index : stop + 1])
                 case "hr":
-                    self._gap()
+                    self._gap(token)
                     self._put([Line((("─" * self._room, "rule"),))])
                 case _:
                     self._unknown(token)
@@ -104,8 +111,11 @@ class _Drawing:
     def _room(self) -> int:
         return max(1, self.width - sum(cell_len(text) for text, _ in self.place.rest))
 
-    def _gap(self, *, tight: bool = False) -> None:
-        if not self.quiet and not tight:
+    def _gap(self, token: Token, *, always: bool = False) -> None:
+        """Leave a blank row where the source has one before this token."""
+        line = token.map[0] - 1 if token.map else -1
+        apart = 0 <= line < len(self.source) and not self.source[line].strip(" >")
+        if (apart or always) and not self.quiet:
             self.lines.append(Line(self.place.rest) if self.place.rest else BLANK)
         self.quiet = False
 
@@ -118,12 +128,9 @@ class _Drawing:
         lead, self.place = self.place.first, replace(self.place, first=self.place.rest)
         return lead
 
-    def _paragraph(self, inline: Token, *, tight: bool) -> None:
-        self._gap(tight=tight)
-        self._put(wrap(inline_segments(inline, self.place.style), self._room))
-
-    def _heading(self, inline: Token, level: int) -> None:
-        self._gap()
+    def _heading(self, token: Token, inline: Token) -> None:
+        self._gap(token, always=True)
+        level = int(token.tag[1:])
         style = f"{self.place.style} heading" + (" em" if level > 3 else "")
         self._put(wrap(inline_segments(inline, style), self._room))
         if level == 1 and self.lines and not self.place.rest:
@@ -132,7 +139,7 @@ class _Drawing:
         self.quiet = True
 
     def _quote(self, tokens: list[Token], index: int, stop: int) -> None:
-        self._gap()
+        self._gap(tokens[index])
         outer = self.place
         bar: Segment = ("▎ ", "quote-bar")
         self.place = _Place((*outer.first, bar), (*outer.rest, bar), f"{outer.style} quote", outer.depth)
@@ -145,8 +152,7 @@ class _Drawing:
         number = int(tokens[index].attrGet("start") or 1)
         if ordered and self.number is not None and self.place.depth == 0:
             number, self.number = self.number, None
-        tight = all(token.hidden for token in tokens[index:stop] if token.type == "paragraph_open")
-        self._gap(tight=tight)
+        self._gap(tokens[index])
         outer, index = self.place, index + 1
         while index < stop:
             after = _closing(tokens, index)
@@ -162,17 +168,16 @@ class _Drawing:
                 self._put([Line(())])
             self.place, self.quiet = replace(outer, first=outer.rest), False
             number, index = number + 1, after + 1
-            if index < stop and not tight:
-                self._gap()
+            if index < stop:
+                self._gap(tokens[index])
 
     def _code(self, token: Token) -> None:
-        self._gap(tight=self.place.depth > 0)
+        self._gap(token)
         language = (token.info.split() or [""])[0].strip("{}.")[:24]
         source = token.content.removesuffix("\n")
         self._put(code_lines(source, language, self._room, colored=self.colored))
 
     def _table(self, tokens: list[Token]) -> None:
-        self._gap()
         rows: list[list[list[Segment]]] = []
         aligns: list[str] = []
         for position, token in enumerate(tokens):
@@ -187,7 +192,7 @@ class _Drawing:
 
     def _unknown(self, token: Token) -> None:
         if token.content:
-            self._gap()
+            self._gap(token)
             self._put(wrap_text(printable_rows(token.content), self.place.style, self._room))
 
 

@@ -79,6 +79,8 @@ class DashboardScreen(Screen[None]):
 
     async def follow_session(self) -> None:
         """Have a pane for each agent of the session, and none for those that are gone."""
+        before = list(self._panes)
+        place = before.index(self._chosen_id) if self._chosen_id in before else 0
         self.feed.follow(self.session.workers)
         for gone in self._panes.keys() - self.feed.agents.keys():
             await self._panes.pop(gone).remove()
@@ -91,8 +93,9 @@ class DashboardScreen(Screen[None]):
             self._panes |= fresh
             await self._board.mount(*fresh.values())
         self._panes = {key: self._panes[key] for key in self.feed.agents}
+        order = list(self._panes)
         if self._chosen_id not in self._panes:
-            self._chosen_id = next(iter(self._panes), "")
+            self._chosen_id = order[min(place, len(order) - 1)] if order else ""
         self.choose(self._chosen_id)
 
     def choose(self, agent_id: str) -> None:
@@ -153,7 +156,11 @@ class DashboardScreen(Screen[None]):
             self.prompt.address("")
             return
         words = f"{chosen.agent.number} {one_line(chosen.agent.name)}"
-        self.prompt.address(f"{words} · busy, enter queues" if chosen.agent.busy else words)
+        if chosen.transcript.state == "stopping":
+            words += " · stopping…"
+        elif chosen.agent.busy:
+            words += " · busy, enter queues"
+        self.prompt.address(words)
 
     def _give_back(self) -> None:
         if (chosen := self.chosen) is not None and (returned := chosen.transcript.returned) is not None:

@@ -21,7 +21,7 @@ _HOW_IT_WORKS = (
     ("Type at any time.", "A busy agent queues your prompt; esc stops that agent alone, and it can go on."),
     ("Nothing is lost.", "Every message is on disk before anything acts; agent-tui --resume brings it back."),
 )
-_COLUMN = 20
+_COLUMN = 22
 
 
 class HelpScreen(ModalScreen[None]):
