@@ -32,7 +32,7 @@ class Desk(App[None]):
     def wait(self, seconds: float) -> None:
         for _ in range(round(seconds / 0.05)):
             self.now += 0.05
-            if self.modal.is_current:
+            if self.modal.is_active:
                 self.modal.tick()
 
 
@@ -41,8 +41,9 @@ async def test_each_answer_has_its_key_and_enter_is_no(key: str, outcome: bool) 
     app = Desk()
     async with app.run_test() as pilot:
         await app.open(pilot)
-        app.wait(0.6)
+        app.wait(3)
         await pilot.press(key)
+        await pilot.pause()
         app.wait(0.4)
         await pilot.pause()
         assert app.outcomes == [outcome]
@@ -67,7 +68,7 @@ async def test_a_click_on_yes_is_a_yes() -> None:
         await app.open(pilot)
         await pilot.click("#key-y")
         assert app.outcomes == []
-        app.wait(0.6)
+        app.wait(3)
         await pilot.click("#key-y")
         await pilot.pause()
         assert app.outcomes == [True]

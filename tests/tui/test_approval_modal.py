@@ -95,13 +95,14 @@ class Desk(App[None]):
         """Let the made-up clock run, and the modal notice it as often as it would."""
         for _ in range(max(1, round(seconds / 0.05))):
             self.now += 0.05
-            if self.modal.is_current:
+            if self.modal.is_active:
                 self.modal.tick()
 
     async def answer(self, pilot: Pilot[None], *keys: str) -> None:
         for key in keys:
-            self.wait(0.6)
+            self.wait(3)  # more than a slow machine needs to deliver the key
             await pilot.press(key)
+            await pilot.pause()
             self.wait(0.4)
             await pilot.pause()
 
@@ -148,7 +149,7 @@ async def test_a_burst_of_typing_never_answers_and_all_of_it_reaches_the_prompt(
         app.wait(1)
         await pilot.pause()
         assert app.outcomes == []
-        assert app.modal.is_current
+        assert app.modal.is_active
         assert app.box.text == text
 
 
@@ -156,7 +157,7 @@ async def test_a_burst_that_begins_when_the_question_listens_is_typing_too() -> 
     app = Desk()
     async with app.run_test() as pilot:
         await app.open(pilot)
-        app.wait(1)
+        app.wait(3)
         assert app.modal.hearing == "armed"
         for key in "yes":
             await pilot.press(key)
@@ -175,7 +176,7 @@ async def test_enter_never_answers() -> None:
         await app.answer(pilot, "enter", "enter", "space", "tab", "enter", "shift+tab", "enter", "ctrl+j")
         app.wait(2)
         assert app.outcomes == []
-        assert app.modal.is_current
+        assert app.modal.is_active
         assert app.focused is None
 
 

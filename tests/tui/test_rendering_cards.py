@@ -84,7 +84,7 @@ def test_the_telling_argument_is_the_one_that_matters_else_all_of_them() -> None
 
 def test_streaming_arguments_are_shown_before_they_are_whole() -> None:
     entry = ToolEntry("Write", "1", raw=['{"file_path": "a.py", "content": "one\\ntw'])
-    assert card(entry, 40) == ["▎ ◌ Write  a.py               writing…", "▎   one", "▎   tw"]
+    assert card(entry, 40) == ["▎ ◌ Write  a.py                writing…", "▎   one", "▎   tw"]
     assert telling_argument(ToolEntry("Bash", "1", raw=['{"comm', 'and": "ls -l'])) == "ls -l"
 
 
@@ -147,7 +147,7 @@ def test_any_card_fits_and_holds_no_control(one: str, other: str, status: ToolSt
     entry.preview = ApprovalPreview("diff", other, one) if width % 3 else None
     for line in folded_card(entry, width, 0.0):
         assert not has_control(line.text)
-        assert cell_len(line.text) <= max(width, 46)
+        assert cell_len(line.text) <= max(width, 30)
 
 
 @settings(max_examples=150, deadline=None)
@@ -168,14 +168,14 @@ def test_ends_are_words() -> None:
 
 def test_what_the_person_said_has_a_bar_and_its_marks() -> None:
     assert rows(user_lines(UserEntry("do it", staged=False), 30)) == ["▌ do it"]
-    assert rows(user_lines(UserEntry("do it"), 30)) == ["┊ do it               not kept"]
+    assert rows(user_lines(UserEntry("do it"), 30)) == ["┊ do it              not kept"]
     assert (
         rows(user_lines(UserEntry("do it", returned="no key"), 60))[1]
         == "┊ ↩ came back to the input box: no key"
     )
 
 
-# --- diffs ------------------------------------------------------------------------------------------------------
+# --- diffs --------------------------------------------------------------------------------------------------
 
 
 def test_a_removed_line_that_looks_like_a_header_is_a_line() -> None:

@@ -162,11 +162,11 @@ ACTIONS: tuple[Action, ...] = (
         "focus_next_agent(-1)",
     ),
     *(_agent_key(number) for number in range(1, AGENT_KEYS + 1)),
-    Action("new_agent", "ctrl+t", "new", "Add an agent.", "Agents", "app.new_agent", 8),
+    Action("new_agent", "ctrl+t", "new agent", "Add an agent.", "Agents", "app.new_agent", 8),
     Action(
         "close_agent",
         "ctrl+w",
-        "close",
+        "close agent",
         "Close the focused agent; while you write: delete a word.",
         "Agents",
         "close_agent",
@@ -184,8 +184,8 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("scroll_up", "pageup", "page up", "Scroll the focused agent up.", "Reading", "scroll('page_up')"),
     Action("scroll_down", "pagedown", "page down", "Scroll it down.", "Reading", "scroll('page_down')"),
-    Action("scroll_top", "ctrl+home", "top", "Go to the beginning (home, while the prompt is empty).", "Reading", "scroll('home')"),
-    Action("scroll_end", "ctrl+end", "end", "Go to the end and follow it (end, likewise).", "Reading", "scroll('end')"),
+    Action("scroll_top", "ctrl+home", "go to the top", "Go to the beginning (home, while the prompt is empty).", "Reading", "scroll('home')"),
+    Action("scroll_end", "ctrl+end", "go to the end", "Go to the end and follow it (end, likewise).", "Reading", "scroll('end')"),
     Action(
         "scroll_top_empty",
         "home",
@@ -248,7 +248,7 @@ ACTIONS: tuple[Action, ...] = (
         "stop_or_quit",
         in_palette=False,
     ),
-    Action("theme", "", "theme", "Choose colours, with a live preview.", "Program", "app.pick_theme"),
+    Action("theme", "", "theme…", "Choose colours, with a live preview.", "Program", "app.pick_theme"),
     Action("help", "f1", "help", "Show the keys and how it works.", "Program", "app.help", 1),
     Action(
         "palette",

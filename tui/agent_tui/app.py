@@ -88,9 +88,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
             self.notify(notice, severity="warning", timeout=8, markup=False)
         if self.session.greeting and not self.session.demo:
             self.notify(one_line(self.session.greeting), timeout=8, markup=False)
-        if self._prompt:
-            for worker in self.session.workers:
-                worker.prompt(self._prompt)
+        self.call_after_refresh(self.session.start, self._prompt)
 
     def on_unmount(self) -> None:
         self.feed.stop()

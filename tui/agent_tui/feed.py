@@ -92,6 +92,7 @@ class DashboardSession(Protocol):
     def greeting(self) -> str: ...
     @property
     def running(self) -> int: ...
+    def start(self, prompt: str | None = None) -> None: ...
     async def add_worker(self, profile: str | None = None, *, name: str | None = None) -> Agent: ...
     async def remove_worker(self, agent_id: str) -> None: ...
     def interrupt_all(self) -> int: ...
@@ -235,6 +236,13 @@ class Feed:
         """Have a frame at once: a key was pressed and its answer is due in the same frame."""
         self._frame(0.0)
 
+    def measure_frame(self, cost: float) -> None:
+        """Take note of what a frame cost: one that takes half its period halves the rate."""
+        if cost > self.period / 2:
+            self.period = min(self.period * 2, SLOWEST)
+        elif cost < self.period / 8:
+            self.period = max(self.period / 2, FASTEST)
+
     @property
     def is_idle(self) -> bool:
         """Whether no frame is due."""
@@ -269,7 +277,7 @@ class Feed:
             self._guarded(f"view of {key}", view)
         for index, watcher in enumerate(self._watchers):
             self._guarded(f"watcher {index}", watcher)
-        self._adapt(time.monotonic() - started + late)
+        self.measure_frame(time.monotonic() - started + late)
         pulses = [pulse for agent in self.agents.values() if (pulse := agent.pulse)]
         if pulses:
             self._schedule(max(min(pulses), self.period))
@@ -281,12 +289,6 @@ class Feed:
             if what not in self._reported:
                 self._reported.add(what)
                 _log.exception("the dashboard's %s failed", what)
-
-    def _adapt(self, cost: float) -> None:
-        if cost > self.period / 2:
-            self.period = min(self.period * 2, SLOWEST)
-        elif cost < self.period / 8:
-            self.period = max(self.period / 2, FASTEST)
 
 
 def merged(events: list[Event]) -> list[Event]:

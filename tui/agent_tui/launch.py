@@ -54,7 +54,7 @@ def launch(
     from agent_tui_core.runtime.session import open_session
 
     try:
-        opened = open_session(planned, resume=resume, start_demo=prompt is None)
+        opened = open_session(planned, resume=resume)
         return asyncio.run(_run(opened, lambda session: AgentTuiApp(session, prompt=prompt)))
     except (AgentTuiError, KeyboardInterrupt):
         raise

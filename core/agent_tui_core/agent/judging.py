@@ -28,6 +28,7 @@ from agent_tui_core.hooks.chain import CallVerdict, Hooks
 from agent_tui_core.hooks.points import PreToolUseEvent
 from agent_tui_core.messages import Message
 from agent_tui_core.tools.base import Tool, ToolContext
+from agent_tui_core.tools.previews import preview_call, preview_changed
 from agent_tui_core.tools.registry import ToolRegistry
 
 
@@ -108,11 +109,11 @@ class Judging:
 
     async def outdated(self, allowed: Allowed) -> str | None:
         """Say why a permission no longer holds: what was shown is not what would happen now."""
-        if allowed.shown is None or allowed.shown.kind != "diff":
+        if allowed.shown is None:
             return None
-        if await self._preview(allowed.tool, allowed.input) == allowed.shown:
+        if not await preview_changed(allowed.tool, allowed.input, self._context, allowed.shown):
             return None
-        return "the file changed while the question was open"
+        return "what it would change is not what was shown: a file changed while the question was open"
 
     def _unusable(self, call: ToolUse) -> Refused:
         if call.broken is not None:
@@ -143,7 +144,7 @@ class Judging:
         input_, waited = verdict.input, 0.0
         while True:
             try:
-                preview = await self._preview(tool, input_)
+                preview = await preview_call(tool, input_, self._context)
             except ToolError as error:
                 return Refused(input_, "loop", str(error), str(error), "error", waited=waited)
             request = self._gate.question(tool.name, input_, preview, reason, firm=firm)
@@ -190,11 +191,6 @@ class Judging:
         )
         words = "allowed with an edited input"
         return Allowed(tool, edited, "person", words, None, waited, (*verdict.context, told))
-
-    async def _preview(self, tool: Tool, input: JsonObject) -> ApprovalPreview:
-        if tool.preview is not None:
-            return await tool.preview(input, self._context)
-        return ApprovalPreview("text", json.dumps(input, ensure_ascii=False, indent=2, default=str))
 
 
 def _denied_by_rule(input: JsonObject, judgement: Judgement) -> Refused:

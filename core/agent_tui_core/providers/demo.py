@@ -10,21 +10,15 @@ import json
 import re
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
-from pathlib import Path
 
 import httpx
 import msgspec
 
-from agent_tui_core.providers.demo_script import (
-    DemoAgent,
-    Speech,
-    WireMessage,
-    demo_agents,
-    next_speech,
-    sample_files,
-)
+from agent_tui_core.providers.demo_cast import DEMO_BASE_URL, DemoAgent, copy_workspace, demo_agents
+from agent_tui_core.providers.demo_script import Speech, WireMessage, next_speech
 
-DEMO_BASE_URL = "http://demo.invalid/v1"
+__all__ = ["DEMO_AGENTS", "DEMO_BASE_URL", "DemoTransport", "copy_workspace"]
+
 DEMO_AGENTS: tuple[DemoAgent, ...] = demo_agents()
 """Four agents with different jobs in the sample workspace."""
 
@@ -56,15 +50,6 @@ class DemoTransport(httpx.AsyncBaseTransport):
         speech = next_speech(asked.model, asked.messages, names)
         stream = _SpokenStream(_chunks(asked, speech, len(body) // 4), self._pace)
         return httpx.Response(200, headers={"Content-Type": "text/event-stream"}, stream=stream)
-
-
-def copy_workspace(to: Path) -> None:
-    """Write the sample workspace into the folder `to`; files that are there already are kept."""
-    for path, text in sample_files().items():
-        target = to / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists():
-            target.write_text(text, encoding="utf-8")
 
 
 class _Function(msgspec.Struct):

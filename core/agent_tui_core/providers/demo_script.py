@@ -6,15 +6,14 @@ Refuses to remember anything: the same conversation gives the same answer, so a 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import msgspec
 
+from agent_tui_core.providers.demo_cast import DemoAgent, demo_agents, load
 from agent_tui_core.text import safe_line
 
 MAX_QUOTE = 120
@@ -27,7 +26,6 @@ _BEGIN = re.compile(
 _GO_ON = re.compile(r"\W*(please )?(go on|continue|carry on|resume|proceed|next)( please)?\W*", re.IGNORECASE)
 
 Input: TypeAlias = dict[str, str | int | bool]
-_T = TypeVar("_T")
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -70,16 +68,6 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def find(self, id: str) -> Step | None:
         """The step with this id; None for the end."""
         return next((step for step in self.step if step.id == id), None)
-
-
-class DemoAgent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the agents that the demo starts with."""
-
-    name: str
-    model: str
-    system_prompt: str
-    prompt: str
-    """The first prompt, sent by itself."""
 
 
 class FreeReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,42 +166,18 @@ def next_speech(model: str, messages: Sequence[WireMessage], tools: Sequence[str
     return speech
 
 
-@cache
-def demo_agents() -> tuple[DemoAgent, ...]:
-    """The four agents of the demo, in the order of their panes."""
-    return _load("agents", _Agents).agent
-
-
-def sample_files() -> dict[str, str]:
-    """The sample workspace: text by relative path."""
-    return _load("workspace", _Workspace).files
-
-
-class _Agents(msgspec.Struct, frozen=True):
-    agent: tuple[DemoAgent, ...]
-
-
-class _Workspace(msgspec.Struct, frozen=True):
-    files: dict[str, str]
-
-
 def _scenario(agent: DemoAgent) -> Scenario:
     return _read_scenario(agent.model.removeprefix("demo/"))
 
 
 @cache
 def _read_scenario(name: str) -> Scenario:
-    return _load(name, Scenario)
+    return load(name, Scenario)
 
 
 @cache
 def _free() -> FreeReplies:
-    return _load("free", FreeReplies)
-
-
-def _load(name: str, kind: type[_T]) -> _T:
-    written = (files("agent_tui_core.providers") / "demo_data" / f"{name}.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(written), kind)
+    return load("free", FreeReplies)
 
 
 def _turns(messages: Sequence[WireMessage]) -> list[_Turn]:

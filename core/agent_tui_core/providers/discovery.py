@@ -11,14 +11,9 @@ import httpx
 
 from agent_tui_core.providers.http import collect
 from agent_tui_core.providers.openai import endpoint, model_names
+from agent_tui_core.providers.ports import LOCAL_SERVERS
 
-LOCAL_SERVERS: tuple[tuple[str, str], ...] = (
-    ("ollama", "http://127.0.0.1:11434/v1"),
-    ("lmstudio", "http://127.0.0.1:1234/v1"),
-    ("llamacpp", "http://127.0.0.1:8080/v1"),
-    ("vllm", "http://127.0.0.1:8000/v1"),
-)
-"""Name and address of the servers that people run, in the order in which they are preferred."""
+__all__ = ["LOCAL_SERVERS", "FoundServer", "probe"]
 
 MAX_BODY = 2**20
 

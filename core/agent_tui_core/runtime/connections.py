@@ -6,8 +6,11 @@ probed once; where none answers, the demo model does.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
-from collections.abc import AsyncGenerator, Mapping
+import threading
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,6 +21,9 @@ from agent_tui_core.errors import ConfigError, ProviderError, ProviderRefused
 from agent_tui_core.events import AnswerEnded, StreamEvent
 from agent_tui_core.messages import ModelRequest
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.providers.demo_cast import DEMO_BASE_URL
+from agent_tui_core.providers.later import LaterProvider
+from agent_tui_core.providers.ports import LOCAL_SERVERS, listening
 
 if TYPE_CHECKING:
     import httpx
@@ -70,22 +76,22 @@ class Connections:
         self._pace = demo_pace
         self._environ = environ
         self._profiles = dict(plan.providers)
-        self._client: httpx.AsyncClient | None = None
-        self._demo_client: httpx.AsyncClient | None = None
+        self._making = threading.Lock()
+        self._clients: dict[bool, httpx.AsyncClient] = {}
+        """One for the network, one for the demo."""
         self._made: dict[str, ModelProvider] = {}
 
     async def settle(self) -> None:
         """Decide between a local server and the demo, when nothing is configured."""
         if self.demo or self._profiles:
             return
-        from agent_tui_core.providers.discovery import probe
-
-        found = next((server for server in await probe(self._http()) if server.models), None)
+        there = await listening(LOCAL_SERVERS)
+        found = await self._asked_for_models(there) if there else None
         if found is None:
             self.demo = True
             return
         self.local = found.name
-        self._profiles[found.name] = ProviderProfile(found.name, found.base_url, None, found.models)
+        self._profiles[found.name] = found
 
     async def connect(self, profile: AgentProfile) -> Connection:
         """Return the way to this agent's model; raises `ConfigError` when none can be named."""
@@ -114,35 +120,49 @@ class Connections:
     async def close(self) -> None:
         """Close every connection."""
         for provider in self._made.values():
-            await provider.aclose()
-        for client in (self._client, self._demo_client):
-            if client is not None:
-                await client.aclose()
+            with contextlib.suppress(ConfigError):  # it could not even be made
+                await provider.aclose()
+        for client in self._clients.values():
+            await client.aclose()
+
+    async def _asked_for_models(self, there: Sequence[tuple[str, str]]) -> ProviderProfile | None:
+        from agent_tui_core.providers.discovery import probe
+
+        client = await asyncio.to_thread(self._client)
+        for server in await probe(client, there):
+            if server.models:
+                return ProviderProfile(server.name, server.base_url, None, server.models)
+        return None
 
     def _provider(self, profile: ProviderProfile) -> ModelProvider:
-        from agent_tui_core.providers.openai import OpenAIProvider
-
-        if profile.name not in self._made:
-            key = api_key(profile, self._environ)
-            self._made[profile.name] = OpenAIProvider(self._http(), profile.base_url, key)
-        return self._made[profile.name]
+        key = api_key(profile, self._environ)
+        return self._later(profile.name, profile.base_url, key, demo=False)
 
     def _demo(self, model: str) -> Connection:
-        from agent_tui_core.providers.demo import DEMO_BASE_URL, DemoTransport
+        return Connection(self._later(DEMO, DEMO_BASE_URL, None, demo=True), DEMO, DEMO_BASE_URL, model)
+
+    def _later(self, name: str, base_url: str, key: str | None, *, demo: bool) -> ModelProvider:
+        def make() -> ModelProvider:
+            from agent_tui_core.providers.openai import OpenAIProvider
+
+            return OpenAIProvider(self._client(demo=demo), base_url, key)
+
+        if name not in self._made:
+            self._made[name] = LaterProvider(make)
+        return self._made[name]
+
+    def _client(self, *, demo: bool = False) -> httpx.AsyncClient:
         from agent_tui_core.providers.http import http_client
-        from agent_tui_core.providers.openai import OpenAIProvider
 
-        if DEMO not in self._made:
-            self._demo_client = http_client(transport=DemoTransport(pace=self._pace))
-            self._made[DEMO] = OpenAIProvider(self._demo_client, DEMO_BASE_URL, None)
-        return Connection(self._made[DEMO], DEMO, DEMO_BASE_URL, model)
+        with self._making:
+            if demo not in self._clients:
+                self._clients[demo] = http_client(transport=self._demo_transport() if demo else None)
+            return self._clients[demo]
 
-    def _http(self) -> httpx.AsyncClient:
-        from agent_tui_core.providers.http import http_client
+    def _demo_transport(self) -> httpx.AsyncBaseTransport:
+        from agent_tui_core.providers.demo import DemoTransport
 
-        if self._client is None:
-            self._client = http_client()
-        return self._client
+        return DemoTransport(pace=self._pace)
 
     async def _first_model(self, profile: ProviderProfile, provider: ModelProvider) -> str:
         remedy = "name one with --model, AGENT_TUI_MODEL, or model = … in the agent's profile"

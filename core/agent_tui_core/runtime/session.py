@@ -56,6 +56,7 @@ class Session:
         self._assembly = Assembly(history, self.permissions, self.desk, hooks)
         self._supervisor = Supervisor()
         self._demo_workspace: Path | None = None
+        self._openings: list[tuple[Worker, str]] = []
 
     @property
     def demo(self) -> bool:
@@ -94,6 +95,14 @@ class Session:
             chosen = self._as_demo(chosen)
         return await self._make(replace(chosen, name=self._free_name(name or chosen.name)))
 
+    def start(self, prompt: str | None = None) -> None:
+        """Give every agent this prompt; without one, a new demo's agents begin with their own. Once."""
+        openings, self._openings = self._openings, []
+        if prompt is not None:
+            openings = [(worker, prompt) for worker in self.workers]
+        for worker, words in openings:
+            worker.prompt(words)
+
     async def close(self) -> None:
         """End all agents, then close connections and history."""
         await self._supervisor.close()
@@ -102,10 +111,10 @@ class Session:
 
     # --- how it begins --------------------------------------------------------------------------------------
 
-    async def begin(self, *, start_demo: bool) -> None:
-        """Make the planned agents; in the demo, give them their first prompts."""
+    async def begin(self) -> None:
+        """Make the planned agents."""
         if self.demo:
-            await self._begin_demo(start=start_demo)
+            await self._begin_demo()
             return
         default = self.plan.profiles["default"]
         planned = self.plan.agents or (replace(default, name="agent-1"),)
@@ -122,24 +131,24 @@ class Session:
         if self.demo:
             self.greeting = DEMO_GREETING
 
-    async def _begin_demo(self, *, start: bool) -> None:
-        from agent_tui_core.providers.demo import DEMO_AGENTS
+    async def _begin_demo(self) -> None:
+        from agent_tui_core.providers.demo_cast import demo_agents
 
         self.greeting = DEMO_GREETING
         wanted = self.plan.agents
-        roles = islice(cycle(DEMO_AGENTS), len(wanted) or len(DEMO_AGENTS))
+        roles = islice(cycle(demo_agents()), len(wanted) or len(demo_agents()))
         for index, role in enumerate(roles):
             base = wanted[index] if wanted else self.plan.profiles["default"]
             name = base.name if wanted else self._free_name(role.name)
             profile = replace(base, name=name, model=role.model, system_prompt=role.system_prompt)
             worker = await self._make(replace(profile, workspace=self._demo_folder(), provider=None))
-            if start:
-                worker.prompt(role.prompt)
+            self._openings.append((worker, role.prompt))
 
     def _as_demo(self, profile: AgentProfile) -> AgentProfile:
-        from agent_tui_core.providers.demo import DEMO_AGENTS
+        from agent_tui_core.providers.demo_cast import demo_agents
 
-        role = DEMO_AGENTS[len(self.workers) % len(DEMO_AGENTS)]
+        roles = demo_agents()
+        role = roles[len(self.workers) % len(roles)]
         return replace(
             profile,
             name=role.name,
@@ -210,13 +219,11 @@ async def open_session(
     *,
     resume: str | None = None,
     demo_pace: float = 1.0,
-    start_demo: bool = True,
     hooks: Hooks | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session by plan, or an earlier one: `resume` is the start of its id, or "" for the newest.
 
-    Raises `ConfigError` and `HistoryError` before anything runs. `start_demo` lets the demo agents begin by
-    themselves.
+    Raises `ConfigError` and `HistoryError` before anything runs. `Session.start` sets the agents to work.
     """
     history = await History.open(plan.data_dir / HISTORY_FILE)
     try:
@@ -234,7 +241,7 @@ async def open_session(
     session = Session(plan, session_id, history, connections, hooks or Hooks())
     try:
         if stored is None:
-            await session.begin(start_demo=start_demo)
+            await session.begin()
         else:
             await session.take_up(stored)
         yield session
@@ -246,7 +253,7 @@ def new_demo_workspace() -> Path:
     """Copy the sample workspace into a fresh private temporary folder."""
     import tempfile
 
-    from agent_tui_core.providers.demo import copy_workspace
+    from agent_tui_core.providers.demo_cast import copy_workspace
 
     folder = Path(tempfile.mkdtemp(prefix="agent-tui-demo-")).resolve()
     copy_workspace(folder)

@@ -73,7 +73,7 @@ class Tool:
         """What the model is told."""
         return ToolSpec(self.name, self.description, self.input_schema)
 
-    async def execute(self, input: JsonObject, context: ToolContext) -> ToolOutput:  # noqa: A002
+    async def execute(self, input: JsonObject, context: ToolContext) -> ToolOutput:
         """Run once. Raises `ToolError`, or whatever a broken tool raises."""
         arguments = (dict(input), context) if self.takes_context else (dict(input),)
         if inspect.iscoroutinefunction(self.run):

@@ -55,7 +55,6 @@ class Ignored:
 
     def __init__(self, workspace: str, root: str) -> None:
         self._specs: dict[str, list[GitIgnoreSpec]] = {}
-        self._root = root
         if root != workspace and not root.startswith(workspace.rstrip("/") + "/"):
             return
         at = workspace
@@ -86,13 +85,13 @@ class Ignored:
     def _load(self, file: str, *, below: str) -> None:
         with suppress(OSError, ValueError):
             descriptor = os.open(file, READ)
+            from pathspec import GitIgnoreSpec
+
             with os.fdopen(descriptor, errors="replace") as opened:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     return
-                lines = opened.read(256 * 1024).split("\n")
-            from pathspec import GitIgnoreSpec
-
-            self._specs.setdefault(below, []).append(GitIgnoreSpec.from_lines(lines))
+                spec = GitIgnoreSpec.from_lines(opened.read(256 * 1024).split("\n"))
+            self._specs.setdefault(below, []).append(spec)
 
 
 def joined(folder: str, name: str) -> str:
@@ -167,8 +166,6 @@ def _segment(part: str) -> str:
         char = part[at]
         end = part.find("]", at + 2) if char == "[" else -1
         if char == "*":
-            while at + 1 < len(part) and part[at + 1] == "*":
-                at += 1
             out.append("[^/]*")
         elif char == "?":
             out.append("[^/]")

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from typing import Any, Final, NoReturn
-
-import msgspec
+from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.errors import ProviderError, StreamMalformed, StreamTruncated
 from agent_tui_core.events import AnswerEnded, ReasoningDelta, StreamEvent, TextDelta, UsageReported
 from agent_tui_core.messages import StopReason, Usage
 from agent_tui_core.wire.call_pieces import CallPieces
+from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
 from agent_tui_core.wire.sse import ServerSentEvent, SseParser
 from agent_tui_core.wire.surrogates import mended, mended_json
@@ -129,35 +128,26 @@ class ChatStream:
         return events
 
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
-        data = event.data
         if event.event == "error":
-            raise refusal_of(data)
+            raise refusal_of(event.data)
         try:
-            chunk: Json = msgspec.json.decode(data)
-        except ValueError:
-            self._read_unusual(data.strip(), events)
+            chunk = decoded(event.data)
+        except ValueError as error:
+            self._read_unusual(event.data, error, events)
         else:
             self._read_chunk(chunk, events)
 
-    def _read_unusual(self, data: str, events: list[StreamEvent]) -> None:
-        """Read `[DONE]`, nothing, JSON that only the lenient decoder takes, or one document a line."""
-        if not data:
-            return
-        if data == DONE:
+    def _read_unusual(self, data: str, error: ValueError, events: list[StreamEvent]) -> None:
+        """Read what is no JSON document: `[DONE]`, nothing, or several documents, one a line."""
+        lines = [line for line in data.split("\n") if line.strip()]
+        if len(lines) > 1:
+            for line in lines:
+                if not self.done:
+                    self._read(ServerSentEvent(data=line), events)
+        elif data.strip() == DONE:
             self.done = True
-            return
-        try:
-            chunk = _lenient(data)
-        except ValueError as error:
-            lines = [line for line in data.split("\n") if line.strip()]
-            if len(lines) < 2:
-                raise _no_chunk(data, str(error)) from error
-        else:
-            self._read_chunk(chunk, events)
-            return
-        for line in lines:
-            if not self.done:
-                self._read(ServerSentEvent(data=line), events)
+        elif lines:
+            raise _no_chunk(data, str(error)) from error
 
     def _read_chunk(self, chunk: Json, events: list[StreamEvent]) -> None:
         if isinstance(chunk, dict):
@@ -276,18 +266,9 @@ def _is_whole(pending: ServerSentEvent) -> bool:
     if pending.event == "error" or data == DONE:
         return True
     try:
-        return isinstance(_lenient(data), dict)
-    except (ValueError, RecursionError):
+        return isinstance(decoded(data), dict)
+    except ValueError:
         return False
-
-
-def _lenient(data: str) -> Any:
-    """Decode JSON that msgspec refuses: lone surrogates and numbers out of its range."""
-    return json.loads(data, parse_constant=_no_constant)
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON")
 
 
 def _no_chunk(data: str, why: str) -> StreamMalformed:

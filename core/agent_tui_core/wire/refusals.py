@@ -5,18 +5,19 @@ Refuses to guess where nothing is said: an error without a known kind is not ret
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-import msgspec
-
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.errors import BadRequest, Overloaded, ProviderRefused, RateLimited, Unauthorized
+from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.surrogates import mended
 
+_UNSAID: Final = "the server reported an error and did not say which"
 _MOST_WORDS: Final = 2_000
 _MOST_BODY: Final = 16_384
 _DEEPEST: Final = 6
@@ -57,14 +58,14 @@ _KINDS: Final[tuple[tuple[re.Pattern[str], type[ProviderRefused]], ...]] = tuple
 def refusal(status: int, body: bytes, headers: Mapping[str, str]) -> ProviderRefused:
     """Return the error that an HTTP error status means, in the server's own words where it has any."""
     text = body[:_MOST_BODY].decode("utf-8", "replace")
+    said: Json = None
     try:
-        said: Json = msgspec.json.decode(body)
-    except (ValueError, RecursionError):
-        said = None
-    words = _words(said) if said is not None else _plain_words(text)
-    kind = _kind_of(said)
+        said = decoded(body.decode("utf-8", "replace"))
+        words = _words(said)
+    except ValueError:
+        words = _plain_words(text)
     lowered = {name.lower(): value for name, value in headers.items()}
-    return _refused(words or f"status {status}", status, kind, text, _retry_after(lowered))
+    return _refused(words or f"status {status}", status, _kind_of(said), text, _retry_after(lowered))
 
 
 def refusal_in(chunk: Json) -> ProviderRefused | None:
@@ -76,7 +77,7 @@ def refusal_in(chunk: Json) -> ProviderRefused | None:
     said = _error_part(chunk)
     if said is None:
         return None
-    words = _words(said) or _words(chunk) or "the server reported an error and did not say which"
+    words = _words(said) or _words(chunk) or _UNSAID
     kind = _kind_of(said) + _kind_of(
         {key: chunk.get(key) for key in _KIND_KEYS} if said is not chunk else None
     )
@@ -86,18 +87,11 @@ def refusal_in(chunk: Json) -> ProviderRefused | None:
 def refusal_of(said: str) -> ProviderRefused:
     """Return the error that the data of an `error` event stands for: JSON of any shape, or plain words."""
     try:
-        document: Json = msgspec.json.decode(said)
-    except (ValueError, RecursionError):
-        document = None
-    if document is None:
-        words = _plain_words(said) or "the server reported an error and did not say which"
-        return _refused(words, None, "", said[:_MOST_BODY], None)
-    return (
-        refusal_in(document)
-        or refusal_in({"error": document})
-        or refusal_in({"error": said})
-        or (ProviderRefused("the server reported an error and did not say which", body=said[:_MOST_BODY]))
-    )
+        document = decoded(said)
+    except ValueError:
+        return _refused(_plain_words(said) or _UNSAID, None, "", said[:_MOST_BODY], None)
+    found = refusal_in(document) or refusal_in({"error": document})
+    return found or ProviderRefused(_UNSAID, body=said[:_MOST_BODY])
 
 
 def ended_badly(reason: str) -> ProviderRefused:
@@ -149,10 +143,9 @@ def _cause(said: JsonObject) -> str:
     if not isinstance(raw, str) or not raw:
         return ""
     try:
-        inner: Json = msgspec.json.decode(raw)
-    except (ValueError, RecursionError):
+        return _words(decoded(raw), 1)
+    except ValueError:
         return raw.strip()[:_MOST_WORDS]
-    return _words(inner, 1)
 
 
 def _plain_words(text: str) -> str:
@@ -229,6 +222,6 @@ def _number(text: str) -> float | None:
 
 def _as_text(chunk: JsonObject) -> str:
     try:
-        return msgspec.json.encode(chunk).decode()[:_MOST_BODY]
+        return json.dumps(chunk)[:_MOST_BODY]
     except (ValueError, RecursionError):
         return ""

@@ -80,7 +80,8 @@ class SseParser:
     def close(self) -> ServerSentEvent | None:
         """End the input; return the event that was begun but not ended by a blank line, if there is one.
 
-        By the rules such an event does not count, and it commits no id. Raises what `feed` still had to raise.
+        By the rules such an event does not count, and it commits no id. Raises what `feed` had still to
+        raise.
         """
         if self._broken is not None:
             raise self._broken

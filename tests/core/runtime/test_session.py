@@ -176,6 +176,7 @@ async def test_the_demo_asks_allows_and_really_edits_the_sample_workspace(tmp_pa
         assert session.demo
         assert "demo" in session.greeting
         assert len(session.workers) == 4
+        session.start()
         folder = session.workers[0].workspace
         before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         answered = await answer_all(session)
@@ -197,7 +198,7 @@ async def test_a_demo_workspace_that_is_gone_is_made_anew(tmp_path: Path) -> Non
 
     environ = {"AGENT_TUI_DATA_DIR": str(tmp_path / "data")}
     the_plan = plan(load_settings(None, environ=environ), Flags(demo=True, workspace=tmp_path), environ)
-    async with open_session(the_plan, start_demo=False) as session:
+    async with open_session(the_plan) as session:
         shutil.rmtree(session.workers[0].workspace)
     async with open_session(the_plan, resume=session.id[:8]) as again:
         assert all(worker.workspace.is_dir() for worker in again.workers)

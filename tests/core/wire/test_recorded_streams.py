@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def parsed(body: bytes, step: int | None = None, cut: int | None = None) -> list
     if step is not None:
         edges = [*range(0, len(body), step), len(body)]
     events: list[ServerSentEvent | None] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         events += parser.feed(body[start:end])
     return [*events, parser.close()]
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -70,9 +71,7 @@ SITUATIONS: dict[str, tuple[bytes, list[ServerSentEvent]]] = {
 def parsed(body: bytes, cuts: list[int]) -> Parsed:
     parser = SseParser()
     edges = [0, *sorted(cuts), len(body)]
-    events = [
-        event for start, end in zip(edges, edges[1:], strict=False) for event in parser.feed(body[start:end])
-    ]
+    events = [event for start, end in pairwise(edges) for event in parser.feed(body[start:end])]
     return events, parser.close(), parser.last_event_id, parser.retry_ms
 
 
@@ -83,7 +82,7 @@ def by_the_book(body: bytes) -> tuple[list[ServerSentEvent], str, int | None]:
     data, name, last_id, id_, retry = "", "", "", "", None
     events = []
     for line in lines:
-        field, colon, value = line.partition(":")
+        field, _colon, value = line.partition(":")
         value = value.removeprefix(" ")
         if line == "":
             last_id = id_

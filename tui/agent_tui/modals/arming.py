@@ -127,7 +127,7 @@ class ArmedScreen(ModalScreen[ResultT]):
 
     def tick(self) -> None:
         """Let the question notice that time has passed."""
-        if not self.is_current:
+        if not self.is_active:
             self._arming.noise(self._clock())
             return
         before = self.hearing
@@ -168,7 +168,7 @@ class ArmedScreen(ModalScreen[ResultT]):
 
     def settle(self, outcome: ResultT) -> None:
         """Close with this outcome, unless something else has closed or covered the question already."""
-        if self.is_current:
+        if self.is_active:
             self.dismiss(outcome)
 
     def be_deaf(self) -> None:

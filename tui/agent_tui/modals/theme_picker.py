@@ -69,7 +69,7 @@ class ThemePicker(ModalScreen[str | None]):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """Try the theme on."""
-        if event.option_id is not None and self.is_current:
+        if event.option_id is not None and self.is_active:
             self.app.theme = event.option_id
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

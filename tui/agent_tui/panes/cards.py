@@ -91,7 +91,7 @@ def card_head(entry: ToolEntry, width: int, now: float) -> list[Line]:
     """Draw the glyph, the tool, its most telling argument and at the right what it does, in words."""
     glyph, style, _ = _STATUS[entry.status]
     words = status_words(entry, now)
-    name = shorten(safe_line(entry.name) or "tool", 24)
+    name = shorten(safe_line(entry.name) or "tool", min(24, max(4, width - cell_len(words) - 8)))
     argument = telling_argument(entry)
     bar = _bar(entry)
     left: tuple[Segment, ...] = (*bar, (f"{glyph} ", f"card {style}"), (name, "card-title"), ("  ", "card"))

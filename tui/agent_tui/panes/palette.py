@@ -95,8 +95,9 @@ class Palette:
     """Makes a Rich style of the names on a segment, once for each combination."""
 
     def __init__(self, variables: Mapping[str, str], *, background: Color, terminal_colors: bool) -> None:
-        looks = _terminal_styles(variables) if terminal_colors else _styles(variables, background)
-        self._styles = looks
+        self.terminal_colors = terminal_colors
+        """The colours are the terminal's own; no shade between two of them is known."""
+        self._styles = _terminal_styles(variables) if terminal_colors else _styles(variables, background)
         self._combined: dict[str, Style] = {}
 
     def __getitem__(self, names: str) -> Style:

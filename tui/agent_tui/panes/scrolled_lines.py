@@ -11,6 +11,7 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment as RichSegment
 from textual import events
+from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
 from textual.selection import Selection
 from textual.strip import Strip
@@ -162,7 +163,7 @@ class ScrolledLines(Widget):
             self._arrange()
         if self.gutter.width or self.gutter.height:
             return super().render_lines(crop)
-        strips = [self._strip(y) for y in crop.line_range]
+        strips = self._visible_strips(crop.line_range)
         if crop.width != self._shown.width:
             return [strip.crop(crop.x, crop.right) for strip in strips]
         return strips
@@ -170,7 +171,7 @@ class ScrolledLines(Widget):
     def render_line(self, y: int) -> Strip:
         """One strip with offsets, from which Textual tells where a selection starts."""
         spot = self._rows[y].spot if 0 <= y < len(self._rows) else _NOWHERE
-        return self._strip(y).apply_offsets(0, _packed(spot))
+        return self._visible_strips(range(y, y + 1))[0].apply_offsets(0, _packed(spot))
 
     @property
     def palette(self) -> Palette:
@@ -184,34 +185,39 @@ class ScrolledLines(Widget):
             )
         return self._palette
 
-    def _strip(self, y: int) -> Strip:
-        row = self._rows[y] if 0 <= y < len(self._rows) else None
-        line = BLANK if row is None else row.line
-        thumb = y in self._thumb
-        if self._marker and y == self._height - 1:
-            return self._make_marker(thumb)
+    def _visible_strips(self, screen_rows: range) -> list[Strip]:
         selection = self.text_selection
-        if selection is not None and row is not None:
-            span = selection.get_span(_packed(row.spot))
-            if span is not None:
-                return self._make(_selected(line, *span), thumb)
-        key = (id(line), thumb)
-        kept = self._strips.get(key)
-        if kept is None:
-            kept = self._strips[key] = (line, self._make(line, thumb))
-        return kept[1]
+        rows, kept_strips, thumb = self._rows, self._strips, self._thumb
+        marked = self._height - 1 if self._marker else -1
+        strips: list[Strip] = []
+        for y in screen_rows:
+            on_thumb = y in thumb
+            if y == marked:
+                strips.append(self._make_marker(on_thumb))
+                continue
+            line = rows[y].line if 0 <= y < len(rows) else BLANK
+            if selection is not None and 0 <= y < len(rows):
+                span = selection.get_span(_packed(rows[y].spot))
+                if span is not None:
+                    strips.append(self._make(_selected(line, *span), on_thumb))
+                    continue
+            key = (id(line), on_thumb)
+            kept = kept_strips.get(key)
+            if kept is None:
+                kept = kept_strips[key] = (line, self._make(line, on_thumb))
+            strips.append(kept[1])
+        return strips
 
     def _make(self, line: Line, thumb: bool) -> Strip:
         palette = self.palette
         width = self._shown.width - 1
         segments = [RichSegment(printable(text), palette[style]) for text, style in line.segments if text]
-        used = sum(cell_len(segment.text) for segment in segments)
-        if used < width:
-            segments.append(RichSegment(" " * (width - used), palette[line.fill]))
-        strip = Strip(segments, max(used, width))
+        used = sum([cell_len(segment.text) for segment in segments])
         if used > width:
-            strip = strip.crop(0, width)
-        return self._finish(strip, thumb)
+            segments = [*Strip(segments, used).crop(0, width)]
+        elif used < width:
+            segments.append(RichSegment(" " * (width - used), palette[line.fill]))
+        return self._finish(segments, thumb)
 
     def _make_marker(self, thumb: bool) -> Strip:
         width = self._shown.width - 1
@@ -220,13 +226,15 @@ class ScrolledLines(Widget):
         left = (width - cell_len(words)) // 2
         right = width - cell_len(words) - left
         segments = [RichSegment(" " * left, base), RichSegment(words, style), RichSegment(" " * right, base)]
-        return self._finish(Strip([segment for segment in segments if segment.text], width), thumb)
+        return self._finish([segment for segment in segments if segment.text], thumb)
 
-    def _finish(self, strip: Strip, thumb: bool) -> Strip:
-        cell = RichSegment("▐" if thumb else " ", self.palette["thumb" if thumb else ""])
-        strip = Strip([*strip, cell], self._shown.width)
+    def _finish(self, segments: list[RichSegment], thumb: bool) -> Strip:
+        palette = self.palette
+        segments.append(RichSegment("▐", palette["thumb"]) if thumb else RichSegment(" ", palette[""]))
+        strip = Strip(segments, self._shown.width)
         for line_filter in self.get_line_filters():
-            strip = strip.apply_filter(line_filter, self.background_colors[1])
+            if palette.terminal_colors or not isinstance(line_filter, ANSIToTruecolor):
+                strip = strip.apply_filter(line_filter, self.background_colors[1])
         return strip
 
     # --- selection ------------------------------------------------------------------------------------------

@@ -1,0 +1,275 @@
+"""Owns what the dashboard shows: where panes stand, what their rows say, and that streaming lays nothing out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dashboard_pilot import Driver, dashboard, overlaps
+from scripted_session import ScriptedSession, scripted_plan
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.widget import Widget
+
+from agent_tui.panes.prompt import PromptBox
+from agent_tui.panes.roster import Roster
+from agent_tui.screens.tiling import READABLE, regions, tile
+
+NAMES = ("scout", "builder", "tester", "writer", "fixer", "reader", "keeper", "helper", "walker", "singer")
+HOSTILE = (
+    "[/]",
+    "[@click=app.bell]x[/]",
+    "\x1b]52;c;aGFja2Vk\x07name",
+    "\x1b[2Jclear",
+    "[bold",
+    "$(x)\u202eesrever",
+)
+
+
+def _session(folder: Path, count: int) -> ScriptedSession:
+    names = [NAMES[i] if i < len(NAMES) else f"agent-{i}" for i in range(count)]
+    return ScriptedSession(scripted_plan(folder), *names)
+
+
+def _parts(driver: Driver) -> list[Widget]:
+    screen = driver.screen
+    rows: list[Widget] = [screen.query_one("#status"), screen.query_one("#keys"), screen.query_one(PromptBox)]
+    roster = screen.query_one(Roster)
+    return [*rows, *driver.panes, *([roster] if roster.display else [])]
+
+
+# --- where panes stand --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [Size(80, 19), Size(120, 31), Size(220, 55), Size(41, 9), Size(300, 20)])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 9, 16, 40])
+def test_panes_fill_the_space_without_gap_or_overlap_and_can_be_read(count: int, size: Size) -> None:
+    tiling = tile(count, size)
+    if tiling is None:
+        assert count > (size.width // READABLE.width) * (size.height // READABLE.height)
+        return
+    placed = regions(tiling, size)
+    assert len(placed) == count
+    assert sum(region.area for region in placed) == size.width * size.height
+    assert not any(a.overlaps(b) for i, a in enumerate(placed) for b in placed[i + 1 :])
+    if count > 1:
+        assert all(r.width >= READABLE.width and r.height >= READABLE.height for r in placed)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (220, 60)])
+@pytest.mark.parametrize("count", [1, 4, 8, 10])
+async def test_nothing_overlaps_or_leaves_the_terminal(
+    tmp_path: Path, size: tuple[int, int], count: int
+) -> None:
+    async with dashboard(_session(tmp_path, count), size) as driver:
+        parts = _parts(driver)
+        assert not overlaps(parts)
+        assert all(driver.screen.region.contains_region(part.region) for part in parts)
+        assert sum(part.region.area for part in parts) == size[0] * size[1]
+        assert all(len(line) <= size[0] for line in driver.lines())
+
+
+async def test_the_grid_follows_the_terminal_and_becomes_a_list_when_panes_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    async with dashboard(_session(tmp_path, 8), (220, 60)) as driver:
+        assert len(driver.panes) == 8
+        await driver.pilot.resize_terminal(80, 24)
+        await driver.until(lambda: len(driver.panes) == 1)
+        await driver.drawn()
+        shown = driver.text()
+        assert all(name in shown for name in NAMES[:8])
+        assert not overlaps(_parts(driver))
+        await driver.pilot.resize_terminal(220, 60)
+        await driver.until(lambda: len(driver.panes) == 8)
+        assert not driver.screen.query_one(Roster).display
+
+
+async def test_a_list_longer_than_the_screen_keeps_the_chosen_agent_in_view_and_says_what_is_hidden(
+    tmp_path: Path,
+) -> None:
+    async with dashboard(_session(tmp_path, 30), (80, 24)) as driver:
+        assert "more" in driver.text()
+        for _ in range(25):
+            await driver.press("f6")
+        await driver.drawn()
+        assert driver.chosen == 26
+        assert "▸26 agent-25" in driver.text()
+        assert "↑" in driver.text()
+
+
+async def test_a_tiny_terminal_does_not_end_the_app(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 4), (80, 24)) as driver:
+        for size in ((20, 5), (5, 3), (1, 1), (80, 24)):
+            await driver.pilot.resize_terminal(*size)
+            await driver.drawn()
+        assert "scout" in driver.text()
+
+
+# --- what rows say ------------------------------------------------------------------------------------------
+
+
+async def test_a_header_names_number_agent_model_and_state_in_words(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 2)) as driver:
+        for state, words in (
+            ("connecting", "connecting"),
+            ("streaming", "streaming"),
+            ("running", "running"),
+            ("waiting", "waiting for you"),
+            ("stopping", "stopping…"),
+            ("interrupted", "interrupted"),
+            ("failed", "failed"),
+            ("limit", "stopped at limit"),
+            ("idle", "idle"),
+        ):
+            driver.workers[0].become(state)  # type: ignore[arg-type]
+            await driver.drawn()
+            header = driver.lines()[1]
+            assert "1 scout" in header
+            assert "demo/scout" in header
+            assert words in header[:60]
+
+
+async def test_a_tool_that_is_silent_for_minutes_is_named_instead_of_a_spinner(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 1)) as driver:
+        driver.workers[0].become("running", "npm test")
+        await driver.drawn()
+        transcript = driver.app.feed.agents["agent-1"].transcript
+        transcript.last_at -= 360
+        await driver.drawn()
+        assert "quiet for 6:00 inside npm test" in driver.lines()[1]
+
+
+async def test_a_long_name_and_model_are_cut_with_a_mark_and_the_state_stays_whole(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "a" * 90, "b", "c", "d")
+    session.workers[1].model = "some-organisation/a-rather-long-model-name-70B-instruct"
+    async with dashboard(session, (80, 24)) as driver:
+        session.workers[0].become("waiting")
+        await driver.drawn()
+        header = driver.lines()[1]
+        assert "…" in header[:40]
+        assert "waiting for you" in header[:40]
+        assert "idle" in header[40:]
+        assert "instruct" in header[40:]
+
+
+async def test_the_status_row_counts_states_and_says_who_waits_and_how_to_answer(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 4)) as driver:
+        driver.workers[1].begin("go")
+        driver.app._last_key_at = float("inf")
+        asked = [driver.workers[0].ask("Bash", "ls"), driver.workers[2].ask("Bash", "pwd")]
+        await driver.pilot.pause()
+        await driver.drawn()
+        status = driver.lines()[0]
+        assert "4 agents" in status
+        assert "2 wait for you — f2" in status
+        assert "1 streaming" in status
+        assert driver.app.title == "agent-tui — 4 agents, 2 wait for you"
+        for task in asked:
+            task.cancel()
+
+
+async def test_queued_prompts_are_seen_and_up_takes_the_last_one_back(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 1)) as driver:
+        worker = driver.workers[0]
+        worker.begin("first")
+        for words in ("second", "third"):
+            await driver.press(*words, "enter")
+        await driver.drawn()
+        assert worker.queue == ("second", "third")
+        assert "queued second" in driver.text()
+        assert "queued third" in driver.text()
+        await driver.press("up")
+        await driver.until(lambda: driver.screen.prompt.text == "third")
+        assert worker.queue == ("second",)
+        await driver.drawn()
+        assert "queued third" not in driver.text()
+
+
+async def test_an_agent_that_was_asked_nothing_says_what_to_do_next(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 2)) as driver:
+        assert "Type below and press enter" in driver.text()
+        assert "alt+2" in driver.text()
+        driver.workers[0].begin("go")
+        await driver.drawn()
+        assert "Type below and press enter" not in driver.text()
+
+
+async def test_a_prompt_that_was_refused_comes_back_into_the_box_of_its_agent(tmp_path: Path) -> None:
+    from agent_tui_core.events import PromptReturned
+
+    async with dashboard(_session(tmp_path, 2)) as driver:
+        driver.workers[1].emit(PromptReturned("for the builder", "the server is gone"))
+        await driver.drawn()
+        assert driver.screen.prompt.text == ""
+        await driver.press("f6")
+        await driver.drawn()
+        assert driver.screen.prompt.text == "for the builder"
+        assert "the server is gone" in driver.text()
+
+
+# --- what it costs ------------------------------------------------------------------------------------------
+
+
+async def test_streaming_causes_no_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layouts = 0
+    refresh = Screen._refresh_layout
+
+    def counted(self: Screen[object], size: Size | None = None, scroll: bool = False) -> None:
+        nonlocal layouts
+        layouts += 1
+        refresh(self, size, scroll)
+
+    async with dashboard(_session(tmp_path, 4)) as driver:
+        for worker in driver.workers:
+            worker.begin("go")
+            worker.say("# A title\n\nSome words. ")
+        await driver.drawn()
+        await driver.pilot.pause(0.1)
+        monkeypatch.setattr(Screen, "_refresh_layout", counted)
+        for frame in range(60):
+            for worker in driver.workers:
+                worker.say(f"- words of **frame** {frame}\n" if frame % 3 else f"more `words` {frame} ")
+            await driver.drawn()
+        assert "59" in driver.text()
+        assert layouts == 0
+
+
+async def test_a_pane_that_is_hidden_folds_on_and_shows_all_when_it_comes_back(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 2)) as driver:
+        driver.workers[1].begin("go")
+        await driver.press("f4")
+        driver.workers[1].say("said while nobody looked")
+        await driver.drawn()
+        assert "said while nobody looked" not in driver.text()
+        await driver.press("f4")
+        await driver.drawn()
+        assert "said while nobody looked" in driver.text()
+
+
+# --- foreign text -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_name_is_only_ever_text(tmp_path: Path, name: str) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), name, "builder")
+    session.workers[0].model = name
+    bells: list[str] = []
+    async with dashboard(session, (120, 36)) as driver:
+        driver.app.bell = lambda: bells.append("rang")  # type: ignore[method-assign]
+        worker = session.workers[0]
+        worker.begin(name)
+        worker.say(name)
+        worker.become("running", name)
+        await driver.press("escape")
+        await driver.press(*"queued", "enter")
+        await driver.press("ctrl+w")
+        await driver.drawn()
+        await driver.pilot.click(offset=(4, 1))
+        await driver.pilot.resize_terminal(60, 12)
+        await driver.drawn()
+        shown = driver.text()
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
+        assert "\u202e" not in shown
+        assert not bells

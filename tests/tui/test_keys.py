@@ -1,0 +1,357 @@
+"""Owns what keys do on the dashboard, which agent they reach, and that no modal leaks them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from dashboard_pilot import Driver, dashboard
+from scripted_session import ScriptedSession, scripted_plan
+from textual.binding import Binding
+from textual.widgets import TextArea
+
+from agent_tui.actions import ACTIONS, Actions
+from agent_tui.app import AgentTuiApp
+from agent_tui.modals.approval import ApprovalModal
+from agent_tui.modals.confirm import ConfirmModal
+from agent_tui.screens.dashboard import DashboardScreen
+from agent_tui.screens.help import HelpScreen
+
+TROUBLE = {"ctrl+b", "ctrl+h", "ctrl+i", "ctrl+m", "ctrl+left_square_bracket", "ctrl+s", "f5", "f10", "f11"}
+
+
+def _session(folder: Path, *names: str, keys: dict[str, str] | None = None) -> ScriptedSession:
+    return ScriptedSession(scripted_plan(folder, keys=keys), *(names or ("scout", "builder", "tester")))
+
+
+def _confirm(driver: Driver) -> bool:
+    return isinstance(driver.app.screen, ConfirmModal)
+
+
+async def _say_yes(driver: Driver) -> None:
+    modal = driver.app.screen
+    assert isinstance(modal, ConfirmModal)
+    await driver.until(lambda: modal.hearing == "armed")
+    await driver.press("y")
+    await driver.until(lambda: driver.app.screen is not modal)
+
+
+# --- the registry -------------------------------------------------------------------------------------------
+
+
+def test_no_default_key_is_one_that_terminals_keep_for_themselves_or_bound_twice() -> None:
+    keys = [key for action in ACTIONS for key in action.keys.split(",") if key]
+    assert not TROUBLE.intersection(keys)
+    assert len(keys) == len(set(keys))
+
+
+def test_every_binding_comes_out_of_the_registry_and_has_its_id() -> None:
+    bound = [*DashboardScreen.BINDINGS, *AgentTuiApp.BINDINGS]
+    ids = {binding.id for binding in bound if isinstance(binding, Binding)}
+    assert ids == {action.id for action in ACTIONS if action.action and action.keys}
+
+
+def test_every_action_of_the_registry_exists() -> None:
+    for action in ACTIONS:
+        if action.action:
+            name = action.action.split("(")[0]
+            on_app = name.startswith("app.") or action.on_app
+            owner = AgentTuiApp if on_app else DashboardScreen
+            assert hasattr(owner, f"action_{name.removeprefix('app.')}"), action.id
+
+
+def test_a_key_of_the_users_wins_over_the_default_key_of_another_action() -> None:
+    actions = Actions({"zoom": "f6"})
+    assert actions["zoom"].first_key == "f6"
+    assert actions["next_agent"].first_key == ""
+
+
+async def test_a_remapped_key_works_and_is_what_footer_and_help_say(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, keys={"zoom": "f7", "interrupt": "ctrl+k"})) as driver:
+        await driver.press("f4")
+        assert len(driver.panes) == 3
+        await driver.press("f7")
+        assert len(driver.panes) == 1
+        driver.workers[0].begin("go")
+        await driver.press("escape")
+        assert driver.workers[0].interrupts == 0
+        await driver.press("ctrl+k")
+        assert driver.workers[0].interrupts == 1
+        await driver.drawn()
+        assert "f7 zoom" in driver.lines()[-1]
+        assert "^k stop" in driver.lines()[-1]
+        await driver.press("f1")
+        assert "ctrl+k" in driver.text()
+
+
+# --- which agent --------------------------------------------------------------------------------------------
+
+
+async def test_f6_goes_round_and_shift_f6_back_also_as_terminals_without_kitty_send_it(
+    tmp_path: Path,
+) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        seen = []
+        for key in ("f6", "f6", "f6", "shift+f6", "f18"):
+            await driver.press(key)
+            seen.append(driver.chosen)
+        assert seen == [2, 3, 1, 3, 2]
+
+
+async def test_alt_and_a_number_or_a_click_choose_an_agent_and_typing_goes_on(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press(*"half a ", "alt+3", *"prompt")
+        assert driver.chosen == 3
+        await driver.pilot.click(driver.panes[1])
+        await driver.press("!", "enter")
+        assert driver.chosen == 2
+        assert [worker.prompts for worker in driver.workers] == [[], ["half a prompt!"], []]
+
+
+def test_terminals_without_kitty_send_escape_and_a_digit_for_alt_and_that_is_no_letter() -> None:
+    from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+
+    assert not [digit for digit in range(1, 10) if f"\x1b{digit}" in ANSI_SEQUENCES_KEYS]
+
+
+async def test_a_prompt_goes_to_the_chosen_agent_alone_and_a_busy_one_queues_it(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press("f6", *"one", "enter", *"two", "enter")
+        assert driver.workers[1].prompts == ["one"]
+        assert driver.workers[1].queue == ("two",)
+        await driver.press(*"three", "ctrl+g")
+        assert driver.workers[1].prompts == ["one", "three"]
+
+
+# --- stopping -----------------------------------------------------------------------------------------------
+
+
+async def test_esc_stops_the_chosen_agent_only_and_says_so_in_the_same_frame(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        for worker in driver.workers:
+            worker.begin("go")
+        await driver.press("f6")
+        driver.screen.action_interrupt()
+        assert driver.app.feed.agents["agent-2"].transcript.state == "stopping"
+        await driver.pilot.pause()
+        assert [worker.interrupts for worker in driver.workers] == [0, 1, 0]
+        assert "stopping…" in driver.text()
+        assert "to 2 builder · stopping…" in driver.text()
+
+
+@pytest.mark.parametrize("state", ["connecting", "streaming", "waiting", "running", "retrying"])
+async def test_esc_stops_in_every_phase(tmp_path: Path, state: str) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].become(state)  # type: ignore[arg-type]
+        await driver.press("escape")
+        assert driver.workers[0].interrupts == 1
+
+
+async def test_esc_while_a_modal_is_open_is_the_modals_and_stops_no_agent(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].begin("go")
+        for key, kind in (("f1", HelpScreen), ("ctrl+w", ConfirmModal)):
+            await driver.press(key)
+            await driver.until(lambda kind=kind: isinstance(driver.app.screen, kind))  # type: ignore[misc]
+            modal = driver.app.screen
+            if isinstance(modal, ConfirmModal):
+                await driver.until(lambda modal=modal: modal.hearing == "armed")  # type: ignore[misc]
+            await driver.press("escape")
+            await driver.until(lambda: driver.app.screen is driver.screen)
+        task = driver.workers[1].ask("Bash", "ls")
+        await driver.press("f2")
+        await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+        await driver.press("escape", "f8", "f6", "ctrl+t", "ctrl+p")
+        assert not any(worker.interrupts for worker in driver.workers)
+        assert (driver.chosen, len(driver.workers)) == (1, 3)
+        task.cancel()
+
+
+async def test_f8_asks_with_the_count_before_it_stops_more_than_one(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].begin("go")
+        driver.workers[2].begin("go")
+        await driver.press("f8")
+        assert _confirm(driver)
+        assert "Stop all 2 agents" in driver.text()
+        assert not any(worker.interrupts for worker in driver.workers)
+        await _say_yes(driver)
+        assert [worker.interrupts for worker in driver.workers] == [1, 0, 1]
+
+
+async def test_f8_stops_a_single_agent_without_a_question(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[2].begin("go")
+        await driver.press("f8")
+        assert driver.app.screen is driver.screen
+        assert driver.workers[2].interrupts == 1
+
+
+async def test_ctrl_c_stops_the_chosen_agent_and_twice_offers_to_quit(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].begin("go")
+        await driver.press("ctrl+c")
+        assert driver.workers[0].interrupts == 1
+        assert driver.app.screen is driver.screen
+        await driver.press("ctrl+c")
+        assert _confirm(driver)
+        assert driver.app.is_running
+
+
+async def test_ctrl_c_twice_but_slowly_only_stops(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press("ctrl+c")
+        driver.app._last_ctrl_c -= 1.5
+        await driver.press("ctrl+c")
+        assert driver.app.screen is driver.screen
+
+
+async def test_ctrl_c_copies_what_is_selected_and_stops_nothing(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].begin("go")
+        await driver.press(*"copy me")
+        driver.screen.query_one(TextArea).select_all()
+        await driver.press("ctrl+c")
+        assert driver.app.clipboard == "copy me"
+        assert driver.workers[0].interrupts == 0
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+async def test_f4_shows_one_agent_alone_and_all_again(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press("f6", "f4")
+        assert [pane.feed.agent.number for pane in driver.panes] == [2]
+        assert driver.panes[0].region.width == 120
+        await driver.press("f6")
+        assert [pane.feed.agent.number for pane in driver.panes] == [3]
+        await driver.press("f4")
+        assert len(driver.panes) == 3
+
+
+async def test_page_and_home_keys_scroll_the_chosen_pane_unless_the_prompt_needs_them(
+    tmp_path: Path,
+) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].begin("go")
+        driver.workers[0].say("\n\n".join(f"paragraph {number}" for number in range(200)))
+        await driver.drawn()
+        view = driver.panes[0].transcript
+        assert view.is_following
+        await driver.press("pageup")
+        assert not view.is_following
+        driver.workers[0].say("\n\nsomething new")
+        await driver.drawn()
+        assert "new line" in driver.text()
+        await driver.press("end")
+        assert view.is_following
+        await driver.press("home")
+        await driver.drawn()
+        assert "paragraph 0" in driver.text()
+        await driver.press("ctrl+end", *"text", "home")
+        assert view.is_following
+        assert driver.screen.query_one(TextArea).cursor_location == (0, 0)
+
+
+async def test_f1_shows_every_key_of_the_registry_and_scrolls_at_80x24(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path), (80, 24)) as driver:
+        await driver.press("f1")
+        seen = driver.text()
+        for _ in range(6):
+            await driver.press("pagedown")
+            await driver.until(lambda: not driver.app.animator.is_being_animated(driver.app.screen, "scroll_y"))
+            seen += driver.text()
+        for action in ACTIONS:
+            if action.display.strip():
+                assert action.display.split()[0] in seen, action.id
+        await driver.press("escape")
+        assert driver.app.screen is driver.screen
+
+
+@pytest.mark.parametrize("width", [200, 120, 80, 50, 20])
+async def test_the_footer_never_wraps_and_marks_what_does_not_fit(tmp_path: Path, width: int) -> None:
+    async with dashboard(_session(tmp_path), (width, 24)) as driver:
+        footer = driver.lines()[-1]
+        assert "f1 help" in footer
+        shown = [action for action in driver.app.actions.footer if f" {action.label} " in f"{footer} "]
+        assert (len(shown) == len(driver.app.actions.footer)) is ("…" not in footer)
+
+
+async def test_a_click_on_a_footer_key_does_what_the_key_does(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        at = driver.lines()[-1].index("f4 zoom")
+        await driver.pilot.click("#keys", offset=(at + 3, 0))
+        await driver.until(lambda: len(driver.panes) == 1)
+
+
+# --- agents come and go -------------------------------------------------------------------------------------
+
+
+async def test_ctrl_t_adds_an_agent_and_chooses_it(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press("ctrl+t")
+        await driver.until(lambda: len(driver.panes) == 4)
+        assert driver.chosen == 4
+
+
+async def test_ctrl_w_closes_an_agent_after_a_question_but_deletes_a_word_of_a_prompt(
+    tmp_path: Path,
+) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press("f6", *"two words", "ctrl+w")
+        assert driver.screen.prompt.text == "two "
+        assert driver.app.screen is driver.screen
+        driver.screen.query_one(TextArea).clear()
+        await driver.press("ctrl+w")
+        assert "Close agent 2 builder?" in driver.text()
+        await _say_yes(driver)
+        await driver.until(lambda: len(driver.panes) == 2)
+        assert [worker.name for worker in driver.workers] == ["scout", "tester"]
+        assert driver.chosen == 3
+        await driver.press("alt+2")
+        assert driver.chosen == 3
+
+
+async def test_with_no_agent_left_a_prompt_comes_back_and_no_key_breaks(tmp_path: Path) -> None:
+    async with dashboard(ScriptedSession(scripted_plan(tmp_path))) as driver:
+        await driver.press(
+            *("escape", "f6", "shift+f6", "f4", "f4", "f3", "f9", "f8", "pageup", "end", "ctrl+w", "up", "f2")
+        )
+        await driver.press(*"words", "enter")
+        assert driver.screen.prompt.text == "words"
+        assert "^t adds one" in driver.text()
+
+
+async def test_f9_sends_the_queue_of_an_agent_that_was_stopped(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        worker = driver.workers[0]
+        worker.begin("one")
+        worker.prompt("two")
+        worker.interrupt()
+        worker.end("interrupted")
+        await driver.press("f9")
+        assert worker.prompts == ["one", "two"]
+
+
+# --- leaving ------------------------------------------------------------------------------------------------
+
+
+async def test_ctrl_q_leaves_at_once_when_nothing_runs(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press("ctrl+q")
+        await asyncio.sleep(0)
+        assert not driver.app.is_running or driver.app._exit
+
+
+async def test_ctrl_q_asks_while_agents_run_and_stops_none_of_them_itself(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].begin("go")
+        await driver.press("ctrl+q", "ctrl+q")
+        assert _confirm(driver)
+        assert len(driver.app.screen_stack) == 2
+        assert "1 agent works and will be stopped" in driver.text()
+        await _say_yes(driver)
+        assert driver.app._exit
+        assert driver.workers[0].interrupts == 0
