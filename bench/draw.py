@@ -209,8 +209,8 @@ def main() -> None:
         layouts += got["layouts"]
         print(
             f"{count:5}   {got['cpu_percent']:5.1f}   {got['cpu_ms_per_frame']:12.2f}   "
-            f"{got['tick_ms']:7.2f}   {got['tick_p99_ms']:11.2f}   {got['frames_per_s']:8.1f}   {got['layouts']:7.0f}   "
-            f"{got['terminal_kb_per_s']:13.0f}"
+            f"{got['tick_ms']:7.2f}   {got['tick_p99_ms']:11.2f}   {got['frames_per_s']:8.1f}   "
+            f"{got['layouts']:7.0f}   {got['terminal_kb_per_s']:13.0f}"
         )
     if options.check and layouts:
         raise SystemExit(f"{layouts:.0f} layouts while streaming; there should be none")

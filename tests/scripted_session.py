@@ -188,6 +188,10 @@ class ScriptedSession:
     def running(self) -> int:
         return sum(worker.busy for worker in self.workers)
 
+    def start(self, prompt: str | None = None) -> None:
+        for worker in self.workers if prompt is not None else ():
+            worker.prompt(prompt or "")
+
     async def add_worker(self, profile: str | None = None, *, name: str | None = None) -> ScriptedWorker:
         worker = self._make(name or profile or "new")
         self._tell()

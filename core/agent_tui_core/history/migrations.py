@@ -34,6 +34,7 @@ _FIRST: tuple[str, ...] = (
         position INTEGER NOT NULL,
         profile TEXT NOT NULL,
         created_at REAL NOT NULL,
+        closed_at REAL,
         UNIQUE (session_id, agent_id)
     )
     """,

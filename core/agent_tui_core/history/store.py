@@ -62,6 +62,8 @@ class StoredConversation:
     profile: JsonObject
     bodies: tuple[tuple[str, float, Body], ...]
     """Run id, time in seconds since the epoch and body, in the order in which they were recorded."""
+    closed: bool = False
+    """Its agent was closed by the person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,12 @@ class History:
         await self._writer.write(Write([change], time.time()))
         return conversation_id
 
+    async def close_conversation(self, conversation_id: str) -> None:
+        """Note that its agent was closed: it stays readable, but does not come back with its session."""
+        values = {"id": conversation_id}
+        change = Change("end of conversation", conversation_id, _CLOSE_CONVERSATION, values)
+        await self._writer.write(Write([change], time.time()))
+
     async def record(self, conversation_id: str, run_id: str, *bodies: Body) -> None:
         """Keep durable bodies, together, and return when they are on disk. HistoryError: nothing was kept.
 
@@ -163,6 +171,7 @@ _ADD_CONVERSATION = """
     INSERT INTO conversations (id, session_id, agent_id, name, position, profile, created_at)
     VALUES (:id, :session_id, :agent_id, :name, :position, :profile, :at)
 """
+_CLOSE_CONVERSATION = "UPDATE conversations SET closed_at = :at WHERE id = :id AND closed_at IS NULL"
 _SUMMARIES = """
     SELECT sessions.*,
         (SELECT count(*) FROM conversations WHERE session_id = sessions.id) AS conversations,
@@ -247,6 +256,7 @@ def _conversation(connection: sqlite3.Connection, found: sqlite3.Row) -> StoredC
         position=row.count("position"),
         profile=row.parsed("profile").object("profile"),
         bodies=tuple(entries_of(connection, row.text("id"))),
+        closed=found["closed_at"] is not None,
     )
 
 

@@ -57,6 +57,8 @@ class Session:
         self._supervisor = Supervisor()
         self._demo_workspace: Path | None = None
         self._openings: list[tuple[Worker, str]] = []
+        self._conversations: dict[str, str] = {}
+        """The conversation of each agent, by agent id."""
 
     @property
     def demo(self) -> bool:
@@ -82,8 +84,10 @@ class Session:
         return self._supervisor.interrupt_all()
 
     async def remove_worker(self, agent_id: str) -> None:
-        """End one agent; its history stays."""
+        """End one agent; its history stays, but it does not come back with the session."""
         await self._supervisor.remove(agent_id)
+        if conversation_id := self._conversations.pop(agent_id, None):
+            await self._history.close_conversation(conversation_id)
 
     async def add_worker(self, profile: str | None = None, *, name: str | None = None) -> Worker:
         """Make an agent of a profile ("default" without one); raises `ConfigError` or `HistoryError`."""
@@ -127,7 +131,8 @@ class Session:
     async def take_up(self, stored: StoredSession) -> None:
         """Make the agents of an earlier session as they were left."""
         for conversation in stored.conversations:
-            await self._revive(conversation)
+            if not conversation.closed:
+                await self._revive(conversation)
         if self.demo:
             self.greeting = DEMO_GREETING
 
@@ -180,6 +185,7 @@ class Session:
             profile=stored_profile(profile, connection),
         )
         worker = self._assembly.worker(Birth(identity, profile, connection.provider, conversation_id))
+        self._conversations[worker.id] = conversation_id
         self._supervisor.add(worker)
         return worker
 
@@ -191,6 +197,7 @@ class Session:
         await worker.restore(stored.bodies)
         if lost is not None:
             worker.notice(lost)
+        self._conversations[worker.id] = stored.id
         self._supervisor.add(worker)
 
     def _workspace_of(self, profile: AgentProfile, stored: JsonObject) -> tuple[AgentProfile, str | None]:

@@ -143,7 +143,7 @@ class SseParser:
         if lines[:6] != b"data: " or lines[-2:] != b"\n\n" or len(lines) > self._limit:
             return None
         newlines = lines.count(b"\n")
-        text = str(lines[6:-2], "utf-8", "replace")
+        text = _decode(lines[6:-2])
         committed = self._id
         if newlines == 2:
             self.last_event_id = committed
@@ -202,4 +202,7 @@ class SseParser:
 
 
 def _decode(value: bytes) -> str:
-    return value.decode("utf-8", "replace")
+    try:
+        return value.decode()  # half the price of naming an error handler
+    except UnicodeDecodeError:
+        return value.decode("utf-8", "replace")

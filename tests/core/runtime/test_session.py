@@ -204,3 +204,18 @@ async def test_a_demo_workspace_that_is_gone_is_made_anew(tmp_path: Path) -> Non
         assert all(worker.workspace.is_dir() for worker in again.workers)
         entries = Reader(again.workers[0]).read().entries
         assert any(isinstance(entry, NoticeEntry) for entry in entries)
+
+
+async def test_a_closed_agent_does_not_come_back_with_its_session(tmp_path: Path) -> None:
+    async with LoopbackServer([say("one")]) as server:
+        the_plan = planned(server.base_url, tmp_path, count=2)
+        async with open_session(the_plan) as session:
+            first, second = session.workers
+            first.prompt("hi")
+            await settled(session)
+            await session.remove_worker(second.id)
+            assert session.workers == (first,)
+        async with open_session(the_plan, resume="") as again:
+            assert [worker.id for worker in again.workers] == [first.id]
+            added = await again.add_worker()
+            assert added.name not in {first.name}

@@ -527,8 +527,8 @@ def test_no_half_of_a_character_survives_into_an_event() -> None:
     assert "".join(event.arguments for event in events if isinstance(event, ToolUseDelta)) == "{😀"
 
 
-FIELDS = """choices delta message content tool_calls function name arguments id index error usage text type code
-    reasoning_details finish_reason extra_content function_call prompt_tokens detail x_groq base_resp"""
+FIELDS = """choices delta message content tool_calls function name arguments id index error usage text type
+    code reasoning_details finish_reason extra_content function_call prompt_tokens detail x_groq base_resp"""
 leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=4)
 anything = st.recursive(
     leaves,
