@@ -237,7 +237,7 @@ async def test_page_and_home_keys_scroll_the_chosen_pane_unless_the_prompt_needs
     async with dashboard(_session(tmp_path)) as driver:
         driver.workers[0].begin("go")
         driver.workers[0].say("\n\n".join(f"paragraph {number}" for number in range(200)))
-        await driver.drawn()
+        await driver.until(lambda: "paragraph 199" in driver.text())
         view = driver.panes[0].transcript
         assert view.is_following
         await driver.press("pageup")
@@ -261,7 +261,9 @@ async def test_f1_shows_every_key_of_the_registry_and_scrolls_at_80x24(tmp_path:
         seen = driver.text()
         for _ in range(6):
             await driver.press("pagedown")
-            await driver.until(lambda: not driver.app.animator.is_being_animated(driver.app.screen, "scroll_y"))
+            await driver.until(
+                lambda: not driver.app.animator.is_being_animated(driver.app.screen, "scroll_y")
+            )
             seen += driver.text()
         for action in ACTIONS:
             if action.display.strip():

@@ -158,6 +158,25 @@ async def test_the_end_is_followed_until_the_reader_scrolls_up_and_again_at_the_
         assert "new two" in shown(view)[-1]
 
 
+async def test_new_lines_are_counted_as_they_come_even_of_an_entry_that_was_never_on_screen() -> None:
+    transcript = Transcript()
+    say(transcript, paragraphs(50))
+    app = Stage(transcript)
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        app.view.tick()
+        app.view.scroll_to_start()
+        think(transcript, "hm\n")
+        app.view.tick()
+        say(transcript, "word " * 40_000)
+        app.view.tick()
+        before = app.view.unseen_lines
+        for _ in range(10):
+            say(transcript, "x\n\n")
+            app.view.tick()
+        assert 0 < app.view.unseen_lines - before < 40
+
+
 async def test_a_click_on_the_marker_follows_again() -> None:
     transcript = Transcript()
     say(transcript, paragraphs(50))

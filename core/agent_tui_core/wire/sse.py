@@ -142,14 +142,12 @@ class SseParser:
         """Return the events of lines that are nothing but events of one `data: ` line each."""
         if lines[:6] != b"data: " or lines[-2:] != b"\n\n" or len(lines) > self._limit:
             return None
-        newlines = lines.count(b"\n")
-        text = _decode(lines[6:-2])
-        committed = self._id
-        if newlines == 2:
+        text, committed = _decode(lines[6:-2]), self._id
+        if "\n" not in text:
             self.last_event_id = committed
             return [ServerSentEvent("message", text, committed)]
         values = text.split("\n\ndata: ")
-        if newlines != 2 * len(values):
+        if text.count("\n") != 2 * len(values) - 2:
             return None
         self.last_event_id = committed
         return [ServerSentEvent("message", value, committed) for value in values]

@@ -88,6 +88,7 @@ DECORATION = frozenset({"user-bar", "quote-bar", "card-bar", "mark", "margin", "
 """Segments with one of these names are drawn but not copied."""
 
 _TERMINAL_GROUNDS = {"accent": "reverse", "chosen": "reverse"}
+_TERMINAL_INKS = {"added": "success", "removed": "error", "inline": "secondary"}
 """With the terminal's own colours no shade of the background is known; these stand out otherwise."""
 
 
@@ -136,7 +137,7 @@ def _styles(variables: Mapping[str, str], background: Color) -> dict[str, Style]
         ground = grounds.get(look.ground)
         ink = inks.get(look.ink)
         if ink is not None and look.ink != "back":
-            ink = _readable(ink, back if ground is None else ground, text, look.contrast)
+            ink = _readable(ink, grounds["card"] if ground is None else ground, text, look.contrast)
         styles[name] = Style.parse(look.attributes or "") + Style.from_color(
             None if ink is None else ink.rich_color, None if ground is None else ground.rich_color
         )
@@ -152,8 +153,8 @@ def _terminal_styles(variables: Mapping[str, str]) -> dict[str, Style]:
             attributes.append("dim")
         elif look.ink not in {"", "text", "back"}:
             ink = _parse(variables.get(look.ink, ""), None)
-        if look.ground in {"added", "removed"}:
-            ink = _parse(variables.get("success" if look.ground == "added" else "error", ""), None)
+        if instead := _TERMINAL_INKS.get(look.ground):
+            ink = _parse(variables.get(instead, ""), None)
         styles[name] = Style.parse(" ".join(attributes)) + Style.from_color(ink and ink.rich_color)
     return styles
 
@@ -169,12 +170,14 @@ def _parse(value: str, default: _Default) -> Color | _Default:
 
 
 def _readable(ink: Color, ground: Color, towards: Color, contrast: float) -> Color:
-    """Move an ink towards a colour that can be read until its contrast (WCAG) is enough."""
-    for step in range(11):
-        moved = ink.blend(towards, step / 10)
-        if _contrast(moved, ground) >= contrast:
-            return moved
-    return towards
+    """Move an ink towards the text's, then towards black or white, until its contrast (WCAG) is enough."""
+    end = ground.get_contrast_text(1.0)
+    for start, goal in ((ink, towards), (towards, end)):
+        for step in range(11):
+            moved = start.blend(goal, step / 10)
+            if _contrast(moved, ground) >= contrast:
+                return moved
+    return end
 
 
 def _contrast(one: Color, other: Color) -> float:

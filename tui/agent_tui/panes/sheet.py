@@ -15,6 +15,7 @@ from agent_tui.panes.units import Unit
 ROWS_KEPT = 2_000
 _MEASURED = 20_000
 """Characters that are drawn at once only to count their rows."""
+_MOST_MEASURED = 200
 
 
 class Spot(NamedTuple):
@@ -99,22 +100,17 @@ class Sheet:
 
     def add(self, part: Part) -> None:
         """Put a part below the others."""
-        placed = _Placed(part, part.guess(self.width) if self.width else 1)
+        before = self.total
+        placed = _Placed(part, part.guess(self.width))
         self._placed.append(placed)
         self.total += placed.rows
         if not self.following:
-            self._measured(len(self._placed) - 1)
+            self._take_news(len(self._placed) - 1, before)
 
     def touch(self, index: int) -> None:
-        """Read one part again."""
-        placed = self._placed[index]
-        if not placed.built:
-            if self.following:
-                return  # it is read when it comes into view
-            self.total -= placed.rows
-            placed.rows = placed.part.guess(self.width)
-            self.total += placed.rows
-        self._measured(index)
+        """Read one part again; one that was never on screen is read when it comes there."""
+        if self._placed[index].built or not self.following:
+            self._take_news(index, self.total)
 
     def refold(self, index: int) -> None:
         """Read a part again that a person folded or unfolded: nothing of it is news."""
@@ -122,17 +118,21 @@ class Sheet:
             self._update(index)
             self._above = None
 
-    def _measured(self, index: int) -> None:
-        placed, before = self._placed[index], self.total
-        fresh = not placed.built
-        if fresh and placed.rows * self.width > _MEASURED:
-            self.unseen += 0 if self.following else placed.rows
-            return
-        first = self._update(index)
+    def _take_news(self, index: int, before: int) -> None:
+        """Read a part and count what it added, by drawing it unless that would take long."""
+        placed = self._placed[index]
+        if not placed.built:
+            guess = placed.part.guess(self.width)
+            self.total += guess - placed.rows
+            placed.rows = guess
+        if placed.built or placed.rows * self.width <= _MEASURED:
+            first = self._update(index)
+            units = placed.part.units
+            if not self.following and len(units) - first <= _MOST_MEASURED:
+                for number in range(first, len(units)):
+                    self._lines(index, number)
         if not self.following:
-            for number in range(first, len(placed.part.units)):
-                self._lines(index, number)
-            self.unseen = max(0, self.unseen + (placed.rows if fresh else self.total - before))
+            self.unseen = max(0, self.unseen + self.total - before)
         if index <= self._anchor.entry:
             self._above = None
 
