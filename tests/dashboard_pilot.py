@@ -1,4 +1,4 @@
-"""Owns the driving of a dashboard in tests: open it, wait for what must come, read its screen; refuses sleeps."""
+"""Owns the driving of a dashboard in tests: open it, wait for what must come, read it; refuses sleeps."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from scripted_session import ScriptedSession, ScriptedWorker
 from textual.pilot import Pilot
 from textual.widget import Widget
 
 from agent_tui.app import AgentTuiApp
 from agent_tui.panes.agent_pane import AgentPane
 from agent_tui.screens.dashboard import DashboardScreen
+from scripted_session import ScriptedSession, ScriptedWorker
 
 
 @dataclass(slots=True)
@@ -52,10 +52,21 @@ class Driver:
             while not claim():
                 await self.pilot.pause(0.02)
 
+    async def shows(self, words: str) -> None:
+        """Wait until these words are on the screen."""
+        async with asyncio.timeout(5):
+            while words not in self.text():
+                self.app.feed.now()
+                await self.pilot.pause(0.02)
+
     async def drawn(self) -> None:
         """Wait until the dashboard rests and everything is on the screen."""
         self.app.feed.now()
         await self.pilot.pause()
+        screen = self.app.screen
+        async with asyncio.timeout(5):
+            while screen._layout_required or screen._dirty_widgets:
+                await self.pilot.pause(0.01)
         await self.pilot.pause()
 
     def lines(self) -> list[str]:

@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from loopback import DONE, Answer, finish, text, tool_call, usage
-
 from agent_tui_core.agent import approvals
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, Plan, plan
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.transcript import Transcript
 from agent_tui_core.runtime.worker import Worker
+from loopback import DONE, Answer, finish, text, tool_call, usage
 
 ALLOW = approvals.AllowOnce()
 

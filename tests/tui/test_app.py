@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from dashboard_pilot import Driver, dashboard
-from scripted_session import ScriptedSession, ScriptedWorker, scripted_plan
 from textual.widgets import TextArea
 
 from agent_tui.app import AgentTuiApp
@@ -17,6 +15,8 @@ from agent_tui.modals.approval import ApprovalModal
 from agent_tui.screens.inbox import QUIET_SECONDS
 from agent_tui_core.agent.approvals import AllowAlways, AllowOnce, Covered, DenyCall
 from agent_tui_core.errors import ConfigError
+from dashboard_pilot import Driver, dashboard
+from scripted_session import ScriptedSession, ScriptedWorker, scripted_plan
 
 
 def _session(folder: Path, *names: str, theme: str | None = None, demo: bool = False) -> ScriptedSession:
@@ -53,8 +53,8 @@ async def test_a_question_opens_by_itself_when_nobody_types_and_its_answer_reach
     async with dashboard(_session(tmp_path)) as driver:
         task = driver.workers[1].ask("Bash", "make test")
         await _opened(driver)
-        await driver.until(lambda: "2 builder" in driver.text())
-        assert "make test" in driver.text()
+        await driver.shows("2 builder")
+        await driver.shows("make test")
         await _answer(driver, "y")
         assert await task == AllowOnce()
         assert driver.app.screen is driver.screen
@@ -95,7 +95,7 @@ async def test_one_question_is_shown_at_a_time_first_in_first_out(tmp_path: Path
         two = driver.workers[1].ask("Bash", "two")
         await _opened(driver)
         assert len(driver.app.screen_stack) == 2
-        await driver.until(lambda: "1 more waits" in driver.text())
+        await driver.shows("1 more waits")
         await _answer(driver, "n")
         assert isinstance(await one, DenyCall)
         assert (await _opened(driver)).request.input == {"command": "two"}
@@ -140,7 +140,7 @@ async def test_later_puts_the_question_away_until_f2_or_a_new_one(tmp_path: Path
         for _ in range(5):
             await driver.drawn()
         assert driver.app.screen is driver.screen
-        assert "1 waits for you — f2" in driver.text()
+        await driver.shows("1 waits for you — f2")
         two = driver.workers[1].ask("Bash", "two")
         assert (await _opened(driver)).request.input == {"command": "one"}
         for task in (one, two):
@@ -199,7 +199,7 @@ async def test_the_demo_says_on_screen_that_it_is_a_script(tmp_path: Path) -> No
     async with dashboard(_session(tmp_path, demo=True)) as driver:
         assert "demo: scripted agents" in driver.lines()[0]
         await driver.press("f1")
-        assert "This is a script." in driver.text()
+        await driver.shows("This is a script.")
 
 
 async def test_a_bug_in_a_handler_ends_the_app_with_a_sentence_and_leaves_the_agents_alone(
@@ -243,7 +243,7 @@ async def test_a_session_that_cannot_add_an_agent_says_why(tmp_path: Path) -> No
 async def test_the_palette_finds_actions_of_the_registry_and_runs_them(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         await driver.press("ctrl+p", *"zoom")
-        await driver.until(lambda: "alone, or all again" in driver.text())
+        await driver.shows("alone, or all again")
         await driver.press("enter")
         await driver.until(lambda: driver.app.screen is driver.screen and len(driver.panes) == 1)
 
@@ -252,4 +252,4 @@ async def test_the_theme_picker_opens_from_the_palette(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         await driver.app.run_action("app.pick_theme", driver.screen)
         await driver.drawn()
-        assert "harbour" in driver.text()
+        await driver.shows("harbour")

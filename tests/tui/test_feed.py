@@ -7,13 +7,13 @@ import logging
 from pathlib import Path
 
 import pytest
-from scripted_session import ScriptedSession, ScriptedWorker, scripted_plan
 
 from agent_tui.feed import FASTEST, SLOWEST, Feed, Meter, merged
 from agent_tui_core.events import ReasoningDelta, TextDelta, ToolUseDelta, UsageReported
 from agent_tui_core.messages import Usage
 from agent_tui_core.runtime.outbox import Outbox
 from agent_tui_core.runtime.transcript import Transcript
+from scripted_session import ScriptedSession, ScriptedWorker, scripted_plan
 
 
 def _worker(folder: Path) -> ScriptedWorker:

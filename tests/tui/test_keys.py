@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
-from dashboard_pilot import Driver, dashboard
-from scripted_session import ScriptedSession, scripted_plan
 from textual.binding import Binding
 from textual.widgets import TextArea
 
@@ -17,6 +14,8 @@ from agent_tui.modals.approval import ApprovalModal
 from agent_tui.modals.confirm import ConfirmModal
 from agent_tui.screens.dashboard import DashboardScreen
 from agent_tui.screens.help import HelpScreen
+from dashboard_pilot import Driver, dashboard
+from scripted_session import ScriptedSession, scripted_plan
 
 TROUBLE = {"ctrl+b", "ctrl+h", "ctrl+i", "ctrl+m", "ctrl+left_square_bracket", "ctrl+s", "f5", "f10", "f11"}
 
@@ -82,7 +81,7 @@ async def test_a_remapped_key_works_and_is_what_footer_and_help_say(tmp_path: Pa
         assert "f7 zoom" in driver.lines()[-1]
         assert "^k stop" in driver.lines()[-1]
         await driver.press("f1")
-        assert "ctrl+k" in driver.text()
+        await driver.shows("ctrl+k")
 
 
 # --- which agent --------------------------------------------------------------------------------------------
@@ -136,8 +135,8 @@ async def test_esc_stops_the_chosen_agent_only_and_says_so_in_the_same_frame(tmp
         assert driver.app.feed.agents["agent-2"].transcript.state == "stopping"
         await driver.pilot.pause()
         assert [worker.interrupts for worker in driver.workers] == [0, 1, 0]
-        assert "stopping…" in driver.text()
-        assert "to 2 builder · stopping…" in driver.text()
+        await driver.shows("stopping…")
+        await driver.shows("to 2 builder · stopping…")
 
 
 @pytest.mark.parametrize("state", ["connecting", "streaming", "waiting", "running", "retrying"])
@@ -173,8 +172,8 @@ async def test_f8_asks_with_the_count_before_it_stops_more_than_one(tmp_path: Pa
         driver.workers[0].begin("go")
         driver.workers[2].begin("go")
         await driver.press("f8")
-        assert _confirm(driver)
-        assert "Stop all 2 agents" in driver.text()
+        await driver.until(lambda: _confirm(driver))
+        await driver.shows("Stop all 2 agents")
         assert not any(worker.interrupts for worker in driver.workers)
         await _say_yes(driver)
         assert [worker.interrupts for worker in driver.workers] == [1, 0, 1]
@@ -195,7 +194,7 @@ async def test_ctrl_c_stops_the_chosen_agent_and_twice_offers_to_quit(tmp_path: 
         assert driver.workers[0].interrupts == 1
         assert driver.app.screen is driver.screen
         await driver.press("ctrl+c")
-        assert _confirm(driver)
+        await driver.until(lambda: _confirm(driver))
         assert driver.app.is_running
 
 
@@ -237,27 +236,27 @@ async def test_page_and_home_keys_scroll_the_chosen_pane_unless_the_prompt_needs
     async with dashboard(_session(tmp_path)) as driver:
         driver.workers[0].begin("go")
         driver.workers[0].say("\n\n".join(f"paragraph {number}" for number in range(200)))
-        await driver.until(lambda: "paragraph 199" in driver.text())
+        await driver.shows("paragraph 199")
         view = driver.panes[0].transcript
-        assert view.is_following
         await driver.press("pageup")
-        assert not view.is_following
+        await driver.until(lambda: not view.is_following)
         driver.workers[0].say("\n\nsomething new")
         await driver.drawn()
-        assert "new line" in driver.text()
+        await driver.shows("new line")
         await driver.press("end")
-        assert view.is_following
+        await driver.until(lambda: view.is_following)
         await driver.press("home")
         await driver.drawn()
-        assert "paragraph 0" in driver.text()
+        await driver.shows("paragraph 0")
         await driver.press("ctrl+end", *"text", "home")
-        assert view.is_following
+        await driver.until(lambda: view.is_following)
         assert driver.screen.query_one(TextArea).cursor_location == (0, 0)
 
 
 async def test_f1_shows_every_key_of_the_registry_and_scrolls_at_80x24(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path), (80, 24)) as driver:
         await driver.press("f1")
+        await driver.shows("Approvals")
         seen = driver.text()
         for _ in range(6):
             await driver.press("pagedown")
@@ -307,7 +306,7 @@ async def test_ctrl_w_closes_an_agent_after_a_question_but_deletes_a_word_of_a_p
         assert driver.app.screen is driver.screen
         driver.screen.query_one(TextArea).clear()
         await driver.press("ctrl+w")
-        assert "Close agent 2 builder?" in driver.text()
+        await driver.shows("Close agent 2 builder?")
         await _say_yes(driver)
         await driver.until(lambda: len(driver.panes) == 2)
         assert [worker.name for worker in driver.workers] == ["scout", "tester"]
@@ -323,7 +322,7 @@ async def test_with_no_agent_left_a_prompt_comes_back_and_no_key_breaks(tmp_path
         )
         await driver.press(*"words", "enter")
         assert driver.screen.prompt.text == "words"
-        assert "^t adds one" in driver.text()
+        await driver.shows("^t adds one")
 
 
 async def test_f9_sends_the_queue_of_an_agent_that_was_stopped(tmp_path: Path) -> None:
@@ -343,17 +342,16 @@ async def test_f9_sends_the_queue_of_an_agent_that_was_stopped(tmp_path: Path) -
 async def test_ctrl_q_leaves_at_once_when_nothing_runs(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         await driver.press("ctrl+q")
-        await asyncio.sleep(0)
-        assert not driver.app.is_running or driver.app._exit
+        await driver.until(lambda: driver.app._exit)
 
 
 async def test_ctrl_q_asks_while_agents_run_and_stops_none_of_them_itself(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         driver.workers[0].begin("go")
         await driver.press("ctrl+q", "ctrl+q")
-        assert _confirm(driver)
+        await driver.until(lambda: _confirm(driver))
         assert len(driver.app.screen_stack) == 2
-        assert "1 agent works and will be stopped" in driver.text()
+        await driver.shows("1 agent works and will be stopped")
         await _say_yes(driver)
-        assert driver.app._exit
+        await driver.until(lambda: driver.app._exit)
         assert driver.workers[0].interrupts == 0

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from hypothesis import given, settings
-from markdown_texts import CUTS, TEXTS, slices
 
 from agent_tui.panes.markdown_blocks import BLOCK_LIMIT, LINE_LIMIT, Block, BlockSplitter, split_blocks
+from markdown_texts import CUTS, TEXTS, slices
 
 
 def kinds(text: str) -> list[str]:

@@ -5,7 +5,6 @@ import difflib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_texts import TEXTS, has_control
 from rich.cells import cell_len
 
 from agent_tui.panes.cards import CardPart, folded_card, seconds_words, status_words, telling_argument
@@ -15,6 +14,7 @@ from agent_tui.panes.remarks import end_lines, notice_lines, user_lines
 from agent_tui_core.blocks import JsonObject, ToolResult
 from agent_tui_core.events import ApprovalPreview
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, ToolEntry, ToolStatus, UserEntry
+from markdown_texts import TEXTS, has_control
 
 STATUSES: list[ToolStatus] = [
     *("proposed", "judging", "waiting", "running", "ok"),
@@ -168,7 +168,7 @@ def test_ends_are_words() -> None:
 
 def test_what_the_person_said_has_a_bar_and_its_marks() -> None:
     assert rows(user_lines(UserEntry("do it", staged=False), 30)) == ["▌ do it"]
-    assert rows(user_lines(UserEntry("do it"), 30)) == ["┊ do it              not kept"]
+    assert rows(user_lines(UserEntry("do it"), 30)) == ["┊ do it         not saved yet"]
     assert (
         rows(user_lines(UserEntry("do it", returned="no key"), 60))[1]
         == "┊ ↩ came back to the input box: no key"

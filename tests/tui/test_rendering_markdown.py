@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_texts import TEXTS, has_control
 from rich.cells import cell_len
 
 from agent_tui.panes.lines import Line
 from agent_tui.panes.markdown_blocks import Block, split_blocks
 from agent_tui.panes.palette import STYLE_NAMES
 from agent_tui.panes.rendering import _Drawing, _parser, block_lines
+from markdown_texts import TEXTS, has_control
 
 
 def draw(text: str, width: int = 40) -> list[Line]:

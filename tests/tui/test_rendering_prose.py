@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_texts import CUTS, TEXTS, has_control, slices
 
 from agent_tui.panes.lines import Line
 from agent_tui.panes.prose import TAIL_LIMIT, ProsePart, ReasoningPart
 from agent_tui.panes.sheet import Part, Sheet, Spot
 from agent_tui_core.runtime.entries import ProseEntry
+from markdown_texts import CUTS, TEXTS, has_control, slices
 
 
 def drawn(part: Part, width: int = 40) -> list[Line]:

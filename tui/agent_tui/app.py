@@ -169,7 +169,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
                 key = f"   {action.display}" if action.display.strip() else ""
                 yield SystemCommand(action.title + key, action.help, self._runner(action.action))
         for profile in self.session.plan.profiles:
-            # The palette reads titles as markup. Profile names have no brackets (`name_problem`): none gets by.
+            # The palette reads titles as markup: no bracket gets by, though profile names can have none.
             title = f"New agent of profile {one_line(profile)}".replace("[", "(")
             yield SystemCommand(title, "Add an agent.", partial(self.action_new_agent, profile))
 

@@ -5,7 +5,6 @@ import threading
 from typing import Any
 
 import pytest
-from loopback import DONE, Answer, LoopbackServer, finish, reasoning, say, text, tool_call
 
 from agent_tui_core import (
     AgentOptions,
@@ -21,6 +20,7 @@ from agent_tui_core import (
 )
 from agent_tui_core.errors import BadRequest, PromptBlocked
 from agent_tui_core.events import RunEnded, TextDelta, ToolEnded
+from loopback import DONE, Answer, LoopbackServer, finish, reasoning, say, text, tool_call
 
 ADD = Tool(
     "add",

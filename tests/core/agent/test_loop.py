@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Answer, Recorder, Scripted, call, calls, says
 
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, ApprovalDesk, DenyCall
 from agent_tui_core.agent.calls import Calls
@@ -43,6 +42,7 @@ from agent_tui_core.hooks.points import HookDecision, PreToolUseEvent
 from agent_tui_core.messages import Message, Usage
 from agent_tui_core.tools.base import Tool, ToolContext
 from agent_tui_core.tools.registry import ToolRegistry
+from scripted import Answer, Recorder, Scripted, call, calls, says
 
 ANYTHING: dict[str, Any] = {"type": "object"}
 STREAMED = {"TextDelta", "ToolUseDelta", "AnswerEnded", "RequestStarted", "UsageReported"}

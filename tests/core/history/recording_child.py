@@ -6,10 +6,9 @@ import asyncio
 import sys
 from pathlib import Path
 
-from stored_turns import acted
-
 from agent_tui_core.history.store import History
 from agent_tui_core.messages import new_id
+from stored_turns import acted
 
 
 async def record_turns(history: History, session: str, name: str, turns: int) -> None:

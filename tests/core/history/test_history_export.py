@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
-from stored_turns import acted, said
 
 from agent_tui_core.blocks import Image, Reasoning, ToolResult, ToolUse
 from agent_tui_core.errors import HistoryError
@@ -24,6 +23,7 @@ from agent_tui_core.events import (
 from agent_tui_core.history.export import json_lines, markdown, save
 from agent_tui_core.history.store import StoredConversation
 from agent_tui_core.messages import Message, Usage
+from stored_turns import acted, said
 
 
 def conversation(*bodies: Body, name: str = "ada") -> StoredConversation:

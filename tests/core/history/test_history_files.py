@@ -15,12 +15,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stored_turns import said
 
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.history.files import HistoryDamaged, move_aside
 from agent_tui_core.history.migrations import MIGRATIONS, connect, migrate
 from agent_tui_core.history.store import History
+from stored_turns import said
 
 CORE = Path(__file__).parents[3] / "core"
 NOBODY = 65534

@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stored_turns import acted, said
 
 from agent_tui_core.history import search
 from agent_tui_core.history.store import History
 from agent_tui_core.messages import new_id
+from stored_turns import acted, said
 
 
 @pytest.fixture

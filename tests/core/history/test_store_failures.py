@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stored_turns import said
 
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import Body
 from agent_tui_core.history import writer
 from agent_tui_core.history.store import History
 from agent_tui_core.messages import new_id
+from stored_turns import said
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stored_turns import acted, said
 
 from agent_tui_core.blocks import Image, Json, Reasoning, Text, ToolResult, ToolUse
 from agent_tui_core.errors import HistoryError
@@ -33,6 +32,7 @@ from agent_tui_core.events import (
 from agent_tui_core.history.rows import change_of
 from agent_tui_core.history.store import History
 from agent_tui_core.messages import Message, Usage, new_id
+from stored_turns import acted, said
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=12).filter(
     # JSON joins a high and a low surrogate that stand side by side: they are one character.

@@ -8,13 +8,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stored_turns import said
 
 from agent_tui_core.blocks import Image, Text
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import MessageCommitted, RunStarted
 from agent_tui_core.history.store import TITLE_LENGTH, History
 from agent_tui_core.messages import Message, new_id
+from stored_turns import said
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from stored_turns import acted, said
 
 from agent_tui_core.blocks import ToolResult
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import Body, MessageCommitted, RunEnded, RunStarted, ToolEnded, ToolStarted
 from agent_tui_core.history.store import History
 from agent_tui_core.messages import Message, Usage, new_id
+from stored_turns import acted, said
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@ import asyncio
 import time
 
 import pytest
-from loopback import CLOSE, HANG, Answer, LoopbackServer, Request, Step, json_answer
 
 from agent_tui_core.providers.discovery import probe
 from agent_tui_core.providers.http import http_client
+from loopback import CLOSE, HANG, Answer, LoopbackServer, Request, Step, json_answer
 
 MODELS = {"object": "list", "data": [{"id": "llama3.2:3b", "object": "model"}]}
 

@@ -5,14 +5,6 @@ from contextlib import aclosing
 
 import httpx
 import pytest
-from loopback import (
-    DONE,
-    Answer,
-    LoopbackServer,
-    finish,
-    json_answer,
-    text,
-)
 
 from agent_tui_core.blocks import Text
 from agent_tui_core.errors import (
@@ -28,6 +20,14 @@ from agent_tui_core.events import AnswerEnded, StreamEvent, TextDelta
 from agent_tui_core.messages import Message, ModelRequest, ToolSpec
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.openai import OpenAIProvider
+from loopback import (
+    DONE,
+    Answer,
+    LoopbackServer,
+    finish,
+    json_answer,
+    text,
+)
 
 KEY = "sk-very-secret-0123456789"
 ASK = ModelRequest("m", (Message("user", (Text("hi"),)),), tools=(ToolSpec("Bash", "", {"type": "object"}),))

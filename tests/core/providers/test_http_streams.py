@@ -6,6 +6,20 @@ from contextlib import aclosing
 
 import httpx
 import pytest
+
+from agent_tui_core.blocks import Text
+from agent_tui_core.errors import (
+    BadRequest,
+    ConfigError,
+    ProviderError,
+    ProviderUnreachable,
+    StreamMalformed,
+    StreamTruncated,
+)
+from agent_tui_core.events import AnswerEnded, ReasoningDelta, StreamEvent, TextDelta, ToolUseDelta
+from agent_tui_core.messages import Message, ModelRequest, ToolSpec
+from agent_tui_core.providers.http import http_client
+from agent_tui_core.providers.openai import OpenAIProvider
 from loopback import (
     CLOSE,
     DONE,
@@ -23,20 +37,6 @@ from loopback import (
     tool_call,
     usage,
 )
-
-from agent_tui_core.blocks import Text
-from agent_tui_core.errors import (
-    BadRequest,
-    ConfigError,
-    ProviderError,
-    ProviderUnreachable,
-    StreamMalformed,
-    StreamTruncated,
-)
-from agent_tui_core.events import AnswerEnded, ReasoningDelta, StreamEvent, TextDelta, ToolUseDelta
-from agent_tui_core.messages import Message, ModelRequest, ToolSpec
-from agent_tui_core.providers.http import http_client
-from agent_tui_core.providers.openai import OpenAIProvider
 
 KEY = "sk-very-secret-0123456789"
 ASK = ModelRequest("m", (Message("user", (Text("hi"),)),), tools=(ToolSpec("Bash", "", {"type": "object"}),))

@@ -7,12 +7,6 @@ from contextlib import aclosing
 
 import httpx
 import pytest
-from loopback import (
-    Answer,
-    LoopbackServer,
-    json_answer,
-    say,
-)
 
 from agent_tui_core.blocks import Text
 from agent_tui_core.errors import (
@@ -25,6 +19,12 @@ from agent_tui_core.events import StreamEvent, TextDelta
 from agent_tui_core.messages import Message, ModelRequest, ToolSpec
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.openai import OpenAIProvider
+from loopback import (
+    Answer,
+    LoopbackServer,
+    json_answer,
+    say,
+)
 
 KEY = "sk-very-secret-0123456789"
 ASK = ModelRequest("m", (Message("user", (Text("hi"),)),), tools=(ToolSpec("Bash", "", {"type": "object"}),))

@@ -5,13 +5,12 @@ import signal
 import sys
 from pathlib import Path
 
-from loopback import LoopbackServer, say
-from sessions import planned, settled, tool_answer, waiting
-
 from agent_tui_core.agent.approvals import AllowOnce
 from agent_tui_core.runtime.entries import ProseEntry, ToolEntry
 from agent_tui_core.runtime.session import open_session
 from agent_tui_core.runtime.transcript import Transcript
+from loopback import LoopbackServer, say
+from sessions import planned, settled, tool_answer, waiting
 
 CHILD = """
 import asyncio, sys

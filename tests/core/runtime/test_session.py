@@ -4,8 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from loopback import DONE, Answer, LoopbackServer, Request, finish, say, text
-from sessions import Reader, answer_all, planned, settled, tool_answer, waiting
 
 from agent_tui_core.agent.approvals import AllowOnce, DenyCall
 from agent_tui_core.config.load import load_settings
@@ -13,6 +11,8 @@ from agent_tui_core.config.profiles import Flags, plan
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, ProseEntry, ToolEntry, UserEntry
 from agent_tui_core.runtime.session import open_session
+from loopback import DONE, Answer, LoopbackServer, Request, finish, say, text
+from sessions import Reader, answer_all, planned, settled, tool_answer, waiting
 
 
 async def test_eight_agents_stream_at_once_and_stopping_one_closes_that_connection_alone(

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from chunks import DONE, calls, delta, message, piece, run, uses
 
 from agent_tui_core.events import (
     AnswerEnded,
     TextDelta,
     ToolUseDelta,
 )
+from chunks import DONE, calls, delta, message, piece, run, uses
 
 
 def test_another_id_without_a_name_is_the_same_call() -> None:
@@ -152,3 +152,8 @@ def test_a_call_without_a_name_is_broken() -> None:
 def test_text_and_calls_in_one_chunk_both_count() -> None:
     events = run(delta(content="I look.", tool_calls=[piece(0, "a", "Read", "{}")]), DONE)
     assert events == [TextDelta("I look."), ToolUseDelta(0, "a", "Read", "{}"), AnswerEnded("tool_use")]
+
+
+def test_a_name_that_is_sent_twice_is_not_doubled_even_where_that_is_a_tool() -> None:
+    sent = [calls(piece(0, "a", "go", "")), calls(piece(0, "a", "go", "{}"))]
+    assert uses(*sent, tools=("go", "gogo")) == [("go", {})]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from chunks import DONE, STOP, TOOLS, calls, delta, message, piece, run, sse
 
 from agent_tui_core.errors import (
     ProviderRefused,
@@ -15,6 +14,7 @@ from agent_tui_core.events import (
 from agent_tui_core.messages import Usage
 from agent_tui_core.wire.openai import ChatStream
 from agent_tui_core.wire.sse import ServerSentEvent
+from chunks import DONE, STOP, TOOLS, calls, delta, message, piece, run, sse
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chunks import DONE, TOOLS, calls, delta, piece, run, sse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from agent_tui_core.events import (
 from agent_tui_core.wire.accumulator import Accumulator
 from agent_tui_core.wire.openai import ChatStream
 from agent_tui_core.wire.sse import ServerSentEvent
+from chunks import DONE, TOOLS, calls, delta, piece, run, sse
 
 ERRORS: list[tuple[ServerSentEvent, type[ProviderError], str]] = [
     (sse({"error": {"message": "Boom", "type": "server_error"}}), Overloaded, "Boom"),

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from chunks import DONE, delta, run
 
 from agent_tui_core.events import (
     ReasoningDelta,
     TextDelta,
 )
 from agent_tui_core.wire.openai import ChatStream
+from chunks import DONE, delta, run
 
 
 def test_mirrored_reasoning_counts_once() -> None:

@@ -250,3 +250,14 @@ def test_a_line_of_5_mb_in_small_pieces_takes_linear_time(step: int) -> None:
         return best
 
     assert seconds(5_000_000) < 12 * seconds(1_000_000) + 0.05  # 5 times when linear, 25 when quadratic
+
+
+def test_chunks_that_settle_nothing_leave_the_question_of_the_mark_open() -> None:
+    parser = SseParser()
+    assert parser.feed(b"") == []
+    assert parser.feed(b"\xef") == []
+    assert parser.feed(b"data: a\n\n") == []  # the field is called "\xefdata"
+    late = SseParser()
+    late.feed(b"")
+    assert late.feed(b"data: a\n\n") == [ServerSentEvent(data="a")]
+    assert late.feed(b"\xef\xbb\xbfdata: b\n\n") == []

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from chunks import TOOLS, delta, piece, run, sse
 
 from agent_tui_core.errors import (
     BadRequest,
@@ -19,6 +18,7 @@ from agent_tui_core.events import (
 )
 from agent_tui_core.messages import Usage
 from agent_tui_core.wire.openai import whole_answer
+from chunks import TOOLS, delta, piece, run, sse
 
 
 def test_a_whole_json_answer_is_accepted() -> None:
@@ -76,3 +76,8 @@ def test_any_other_body_is_an_error(body: bytes, kind: type[ProviderError], word
 def test_a_message_after_deltas_does_not_double_the_text() -> None:
     last = {"choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}]}
     assert run(delta(content="Hi"), sse(last)) == [TextDelta("Hi"), AnswerEnded("end", "stop")]
+
+
+def test_a_message_beside_an_empty_delta_counts() -> None:
+    only = {"choices": [{"index": 0, "delta": {}, "message": {"content": "Hi"}, "finish_reason": "stop"}]}
+    assert run(sse(only)) == [TextDelta("Hi"), AnswerEnded("end", "stop")]

@@ -100,9 +100,7 @@ def theme_commands(
 
 def _sample(theme: Theme) -> Content:
     kind = "terminal" if theme.ansi else "dark" if theme.dark else "light"
-    dots = [
-        ("● ", color)
-        for color in (theme.primary, theme.secondary, theme.success, theme.warning, theme.error)
-        if color
-    ]
-    return Content.assemble(f"{theme.name:<18.18}", f"{kind:<10}", *dots)
+    colors = (theme.primary, theme.secondary, theme.success, theme.warning, theme.error)
+    dots = [(" ●", f"{color} on {theme.background}") for color in colors if color]
+    end = (" ", f"on {theme.background}")
+    return Content.assemble(f"{theme.name:<17.17} ", f"{kind:<10}", *dots, end)

@@ -50,7 +50,7 @@ def text_lines(text: str, width: int, *, escape: bool = True, style: str = "comm
     """Draw text as it is, row by row, such as the JSON of an input."""
     lines: list[Line] = []
     for row in text.split("\n"):
-        lines += chop(_seen(row, style, escape), width, fill=style)
+        lines += chop(_seen(row, style, escape), width, fill=style, mark=f"{style} mark")
     return lines
 
 
@@ -69,7 +69,7 @@ def draw_diff(
                 lines.append(Line((("⋯", "diff-hunk"), (_plain(row.text, escape), "diff-hunk")), "diff"))
         elif row.kind in {"file", "note"}:
             if files or row.kind == "note":
-                lines += chop(_seen(row.text, "diff-hunk", escape), width, fill="diff")
+                lines += chop(_seen(row.text, "diff-hunk", escape), width, fill="diff", mark="diff mark")
         else:
             started = True
             lines += _draw_row(row, digits, width, escape)

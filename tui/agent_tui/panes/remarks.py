@@ -11,6 +11,7 @@ from agent_tui.panes.units import Unit
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, UserEntry
 
 _NOTICE_GLYPHS = {"info": "·", "warning": "▲", "error": "✗"}
+_STAGED = "not saved yet"
 _ENDS = {
     "interrupted": ("■ interrupted", "warning"),
     "failed": ("✗ failed", "error"),
@@ -46,8 +47,8 @@ def user_lines(entry: UserEntry, width: int) -> list[Line]:
     elif entry.staged:
         last = lines[-1]
         spare = width - cell_len(last.text)
-        if spare > 10:
-            note = " " * (spare - 9) + "not kept "
+        if spare > len(_STAGED) + 1:
+            note = " " * (spare - len(_STAGED) - 1) + _STAGED + " "
             lines[-1] = last._replace(segments=(*last.segments, (note, "user-note margin")))
     return lines
 
