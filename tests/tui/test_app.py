@@ -29,7 +29,7 @@ def _modal(driver: Driver) -> ApprovalModal:
 
 
 async def _opened(driver: Driver) -> ApprovalModal:
-    await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+    await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal) and driver.app.screen.is_mounted)
     return _modal(driver)
 
 

@@ -25,6 +25,7 @@ PATIENCE = 20.0
 SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]")
 LEFT_ALTERNATE_SCREEN = b"\x1b[?1049l"
 IN_THE_FOOTER = b"quit"
+AT_WORK = b"streaming"
 
 
 class Terminal:
@@ -115,7 +116,7 @@ def test_a_signal_ends_the_program_in_order(
 
 
 def test_a_session_in_which_something_was_said_tells_how_to_come_back(demo: Terminal) -> None:
-    demo.until(IN_THE_FOOTER)
+    demo.until(AT_WORK)
     os.kill(demo.pid, signal.SIGTERM)
     demo.end()
     after = demo.output.rpartition(LEFT_ALTERNATE_SCREEN)[2]
@@ -151,7 +152,7 @@ def test_an_unknown_session_is_one_message(tmp_path: Path) -> None:
 
 
 def test_the_id_that_was_told_brings_the_session_back(demo: Terminal, tmp_path: Path) -> None:
-    demo.until(IN_THE_FOOTER)
+    demo.until(AT_WORK)
     os.kill(demo.pid, signal.SIGTERM)
     demo.end()
     told = re.search(rb"--resume ([0-9a-f]{8})", demo.output)

@@ -229,6 +229,8 @@ class AgentTuiApp(App[None], inherit_bindings=False):
     def _handle_exception(self, error: Exception) -> None:
         """A bug of ours: log it, end with one sentence. Textual would print locals: foreign text, secrets."""
         _log.error("the dashboard failed", exc_info=error)
+        if self._exit:
+            return  # Widgets that come up while all others go down miss their kin; that harms nobody.
         self._return_code = 1
         if self._exception is None:
             self._exception = error

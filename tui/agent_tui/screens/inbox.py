@@ -103,10 +103,13 @@ class Inbox:
         return sum(1 for request in self._desk.pending if request != self._shown)
 
     def _close_if_settled(self, asked: frozenset[str]) -> None:
-        settled = self._shown is None or self._shown.id not in asked
-        # Only the top of the stack can be dismissed; what lies over it is looked at again when it goes.
-        if settled and self._modal is not None and self._app.screen is self._modal:
+        if self._modal is None or (self._shown is not None and self._shown.id in asked):
+            return
+        # Only what is on top and whole can be dismissed; otherwise it is looked at again soon.
+        if self._app.screen is self._modal and self._modal.is_mounted:
             self._modal.dismiss(None)
+        else:
+            self._feed.wake_in(QUIET_SECONDS)
 
     def _closed(self, outcome: Outcome) -> None:
         request, self._modal, self._shown = self._shown, None, None
