@@ -5,19 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.binding import Binding
 from textual.widgets import TextArea
 
-from agent_tui.actions import ACTIONS, Actions
-from agent_tui.app import AgentTuiApp
+from agent_tui.actions import ACTIONS
 from agent_tui.modals.approval import ApprovalModal
 from agent_tui.modals.confirm import ConfirmModal
-from agent_tui.screens.dashboard import DashboardScreen
 from agent_tui.screens.help import HelpScreen
 from dashboard_pilot import Driver, dashboard
 from scripted_session import ScriptedSession, scripted_plan
-
-TROUBLE = {"ctrl+b", "ctrl+h", "ctrl+i", "ctrl+m", "ctrl+left_square_bracket", "ctrl+s", "f5", "f10", "f11"}
 
 
 def _session(folder: Path, *names: str, keys: dict[str, str] | None = None) -> ScriptedSession:
@@ -34,36 +29,6 @@ async def _say_yes(driver: Driver) -> None:
     await driver.until(lambda: modal.hearing == "armed")
     await driver.press("y")
     await driver.until(lambda: driver.app.screen is not modal)
-
-
-# --- the registry -------------------------------------------------------------------------------------------
-
-
-def test_no_default_key_is_one_that_terminals_keep_for_themselves_or_bound_twice() -> None:
-    keys = [key for action in ACTIONS for key in action.keys.split(",") if key]
-    assert not TROUBLE.intersection(keys)
-    assert len(keys) == len(set(keys))
-
-
-def test_every_binding_comes_out_of_the_registry_and_has_its_id() -> None:
-    bound = [*DashboardScreen.BINDINGS, *AgentTuiApp.BINDINGS]
-    ids = {binding.id for binding in bound if isinstance(binding, Binding)}
-    assert ids == {action.id for action in ACTIONS if action.action and action.keys}
-
-
-def test_every_action_of_the_registry_exists() -> None:
-    for action in ACTIONS:
-        if action.action:
-            name = action.action.split("(")[0]
-            on_app = name.startswith("app.") or action.on_app
-            owner = AgentTuiApp if on_app else DashboardScreen
-            assert hasattr(owner, f"action_{name.removeprefix('app.')}"), action.id
-
-
-def test_a_key_of_the_users_wins_over_the_default_key_of_another_action() -> None:
-    actions = Actions({"zoom": "f6"})
-    assert actions["zoom"].first_key == "f6"
-    assert actions["next_agent"].first_key == ""
 
 
 async def test_a_remapped_key_works_and_is_what_footer_and_help_say(tmp_path: Path) -> None:

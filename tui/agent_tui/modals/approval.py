@@ -188,7 +188,8 @@ class ApprovalModal(ArmedScreen[Outcome]):
     def _lines(self) -> list[PreviewLine]:
         if self._edited.changed:
             return lines_of(self._edited.text, "command" if self._edited.is_command else "text")
-        return lines_of(self.request.preview.content, self.request.preview.kind)
+        shown = self.request.preview
+        return lines_of(shown.content, shown.kind, shown.path)
 
     def on_preview_scrolled(self) -> None:
         """Say where one is in the text, and that there is more."""

@@ -5,6 +5,8 @@ Refuses to cut in silence: what does not fit into a few rows stands, whole, at t
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -25,9 +27,7 @@ def title(request: ApprovalRequest, number: int | None, room: int, *, edited: bo
     who = cut(name if number is None else f"{number} {name}", _NAME)
     tool = cut(shown_line(request.tool), _TOOL)
     changes = request.preview.kind == "diff" and request.preview.path and not edited
-    does = (
-        f" change {cut_middle(shown_line(request.preview.path or ''), _PATH)}?" if changes else " run this?"
-    )
+    does = f" change {cut_middle(shown_line(_file(request)), _PATH)}?" if changes else " run this?"
     words = Content.assemble(
         (who, "$primary"), " asks: may ", (tool, "$accent"), does, " (edited)" if edited else ""
     )
@@ -56,7 +56,7 @@ def detail_lines(request: ApprovalRequest) -> list[PreviewLine]:
 
 
 def _particulars(request: ApprovalRequest) -> list[tuple[str, str]]:
-    tool, path = shown_line(request.tool), shown_line(request.preview.path or "")
+    tool, path = shown_line(request.tool), shown_line(_file(request))
     place = shown_line(request.workspace)
     if request.branch is not None:
         place += f" · branch {shown_line(request.branch)}"
@@ -70,6 +70,14 @@ def _particulars(request: ApprovalRequest) -> list[tuple[str, str]]:
     if request.remember is not None:
         rows.append(("a saves", f"{shown_line(request.remember)} · for every agent, until you quit"))
     return [(label, text) for label, text in rows if text]
+
+
+def _file(request: ApprovalRequest) -> str:
+    """What the call changes: named from the workspace, whose own row stands below, if it is in there."""
+    path = PurePath(request.preview.path or "")
+    if path.is_relative_to(request.workspace) and ".." not in path.parts:
+        return str(path.relative_to(request.workspace))
+    return request.preview.path or ""
 
 
 def _headed(label: str, text: str) -> list[PreviewLine]:

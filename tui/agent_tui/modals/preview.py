@@ -45,11 +45,17 @@ def shown_line(foreign: str) -> str:
     return shown(foreign).replace("\n", "\\u{a}")
 
 
-def lines_of(content: str, kind: Literal["command", "diff", "text"]) -> list[PreviewLine]:
-    """Take a command, a unified diff or a text apart; only the line feed ends a line."""
+def lines_of(
+    content: str, kind: Literal["command", "diff", "text"], path: str | None = None
+) -> list[PreviewLine]:
+    """Take a command, a unified diff or a text apart; only the line feed ends a line.
+
+    The head of a diff is left out where it only repeats `path`, which stands above it.
+    """
     lines = content.removesuffix("\n").split("\n")
     if kind == "diff":
-        return list(_diff_lines(lines))
+        repeated = [f"--- {path}", f"+++ {path}"]
+        return list(_diff_lines(lines[2:] if path and lines[:2] == repeated else lines))
     first: LineKind = "command" if kind == "command" else "plain"
     return [PreviewLine(shown(line), first if number == 0 else "plain") for number, line in enumerate(lines)]
 

@@ -100,16 +100,15 @@ class Roster(Widget):
 def agent_rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list[Content]:
     """The two rows of one agent."""
     agent, words = feed.agent, state_words(feed.transcript, now)
-    back = " on $boost" if chosen else ""
-    mark: Part = ("▸", f"bold $text-primary{back}") if chosen else (" ", "")
+    mark: Part = ("▸", "bold $text-primary") if chosen else (" ", "")
     state = cut(f"{words.glyph} {words.words}", max(18, width // 2))
     first = row(
         [
             mark,
-            (f"{agent.number} ", f"$text-muted{back}"),
-            (one_line(agent.name), f"bold{back}" if chosen else ""),
+            (f"{agent.number} ", "$text-muted"),
+            (one_line(agent.name), "bold" if chosen else ""),
         ],
-        [(state, words.style + back), (" ", "")],
+        [(state, words.style), (" ", "")],
         width,
     )
     quiet = f"{age(now - feed.transcript.last_at)}" if feed.transcript.last_at else ""
@@ -117,8 +116,8 @@ def agent_rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list
     figures = " · ".join(word for word in (tokens if feed.meter.tokens_out else "", quiet) if word)
     said = cut_start(last_line(feed.transcript), width - len(figures) - 5)
     second = row(
-        [("   ", back), (said, f"$text-muted{back}")],
-        [(f"{figures} ", f"$text-muted{back}")],
+        [("   ", ""), (said, "$text-muted")],
+        [(f"{figures} ", "$text-muted")],
         width,
     )
     return [first, second]

@@ -21,9 +21,9 @@ from agent_tui_core.events import AgentState
 
 # By the width of the terminal alone: a notice that changed with the counts beside it would flicker.
 _DEMO_NOTICES = (
-    (150, " demo: scripted agents, real tools — f1 tells how to connect a model "),
-    (110, " demo: scripted agents — f1 connects a model "),
-    (96, " demo: scripted agents — f1 "),
+    (170, " demo: scripted agents, real tools — f1 tells how to connect a model "),
+    (130, " demo: scripted agents — f1 connects a model "),
+    (112, " demo: scripted agents — f1 "),
     (0, " demo — f1 "),
 )
 _PLACE_CELLS = 30
@@ -39,6 +39,8 @@ _SHOWN: tuple[AgentState, ...] = (
     "queued",
     "idle",
 )
+_LOUD = "bold reverse $text-warning"
+# Reverse, because a theme of the terminal's own colors has no muted ones to write on.
 _STATE_STYLES: dict[AgentState, str] = {
     "streaming": "$text-success",
     "running": "$text-primary",
@@ -84,9 +86,7 @@ class StatusRow(Row):
         if waiting:
             left.append(("  ", ""))
             key = f" — {approve_key}" if approve_key else ""
-            left.append(
-                (f" ◆ {waiting} {_wait(waiting)} for you{key} ", "bold $text-warning on $warning-muted")
-            )
+            left.append((f" ◆ {waiting} {_wait(waiting)} for you{key} ", _LOUD))
         for state in _SHOWN:
             if counts[state]:
                 left.append(("  ", ""))
@@ -95,7 +95,7 @@ class StatusRow(Row):
         right: list[Part] = []
         if demo:
             notice = next(words for least, words in _DEMO_NOTICES if width >= least)
-            right.append((notice, "$text-secondary on $secondary-muted"))
+            right.append((notice, "$text-secondary"))
         place = f" {cut_middle(one_line(_home(workspace)), _PLACE_CELLS)} " if workspace else ""
         if sum(cell_len(text) for text, _ in (*left, *right)) + cell_len(place) + 2 <= width:
             right.append((place, "$text-muted"))
@@ -127,7 +127,7 @@ class KeyRow(Row):
         for action in shown:
             key, label = f" {action.first_key} ", f"{action.label} "
             if lit(action):
-                styles = ("bold $text-warning on $warning-muted", "bold $text-warning on $warning-muted")
+                styles = (_LOUD, _LOUD)
             elif useful(action):
                 styles = ("bold $text-accent", "")
             else:
