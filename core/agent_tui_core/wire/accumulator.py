@@ -19,6 +19,7 @@ from agent_tui_core.events import (
     UsageReported,
 )
 from agent_tui_core.messages import Message, StopReason, Usage, new_id
+from agent_tui_core.wire.opaque import is_tagged
 from agent_tui_core.wire.partial_json import parse_arguments
 
 _BROKEN_OFF: Final = frozenset({"interrupted", "error"})
@@ -116,8 +117,18 @@ class Accumulator:
                 self._prose = _Thought()
                 self._parts.append(self._prose)
             self._prose.pieces.append(text)
-        if opaque:
+        if opaque and is_tagged(opaque):
+            self._end_thought(opaque)
+        elif opaque:
             _merge(self._thought().opaque, opaque)
+
+    def _end_thought(self, opaque: JsonObject) -> None:
+        """Take what makes one block of the wire whole; the next piece of reasoning begins another block."""
+        if not isinstance(self._prose, _Thought):
+            self._parts.append(thought := _Thought())
+            self._prose = thought
+        _merge(self._prose.opaque, opaque)
+        self._prose = None
 
     def _thought(self) -> _Thought:
         """Return the latest reasoning: what a provider wants back belongs to it, even when it comes later."""

@@ -6,23 +6,19 @@ Refuses to run, to retry or to wait; an error leaves in the server's own words, 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
-from agent_tui_core.errors import ProviderError, StreamMalformed, StreamTruncated
-from agent_tui_core.events import AnswerEnded, ReasoningDelta, StreamEvent, TextDelta, UsageReported
-from agent_tui_core.messages import StopReason, Usage
-from agent_tui_core.wire.call_pieces import CallPieces
+from agent_tui_core.events import ReasoningDelta, StreamEvent
+from agent_tui_core.messages import StopReason
+from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
 from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
-from agent_tui_core.wire.sse import ServerSentEvent, SseParser
+from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended, mended_json
-from agent_tui_core.wire.thinking import Piece, ProseKeeper, prose, reasoning, reasoning_details
+from agent_tui_core.wire.thinking import prose, reasoning, reasoning_details
 from agent_tui_core.wire.usage import usage_in
-
-DONE: Final = "[DONE]"
-_MOST_QUOTED: Final = 120
 
 _LENGTH: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _FILTERED: Final = frozenset(
@@ -58,7 +54,7 @@ _FAILED: Final = frozenset(
 )
 
 
-class ChatStream:
+class ChatStream(AnswerReader):
     """One streamed answer: feed it the events of its body, then close it.
 
     It sees errors in every shape, `ServerSentEvent("error", …)` included, which is also what the parser makes
@@ -66,66 +62,8 @@ class ChatStream:
     """
 
     def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
-        self.done = False
-        """`[DONE]` came, or an error that `close` raises: nothing that follows counts."""
-        self._calls = CallPieces(tool_names)
-        self._prose = ProseKeeper(think_tags=think_tags)
-        self._usage = Usage()
-        self._reason: str | None = None
-        self._failed: ProviderError | None = None
-        self._started = False
-        self._ended = False
+        super().__init__(tool_names, think_tags=think_tags)
         self._sends_back_content = False
-
-    def feed(self, event: ServerSentEvent) -> list[StreamEvent]:
-        """Read one event. Raises `ProviderRefused` for an error, `StreamMalformed` for what is no chunk.
-
-        When the event holds a part of the answer before its error, the part is returned, `done` is set and
-        the error is raised by the next call.
-        """
-        if self._failed is not None:
-            raise self._failed
-        events: list[StreamEvent] = []
-        if self.done:
-            return events
-        try:
-            self._read(event, events)
-        except ProviderError as error:
-            self._failed, self.done = error, True
-            if not events:
-                raise
-        except RecursionError as error:
-            self._failed, self.done = _no_chunk(event.data, "it is nested too deep"), True
-            raise self._failed from error
-        return events
-
-    def close(self, pending: ServerSentEvent | None = None) -> list[StreamEvent]:
-        """End the input; return the last events, `AnswerEnded` last.
-
-        `pending`, what the parser had not ended, counts if it is `[DONE]` or one whole chunk. Raises what
-        `feed` still had to raise, `StreamTruncated` when neither a finish reason nor `[DONE]` came,
-        `StreamMalformed` when the answer is empty, `ProviderRefused` when its finish reason is a failure.
-        """
-        events: list[StreamEvent] = []
-        if pending is not None and not self.done and _is_whole(pending):
-            events += self.feed(pending)
-        if self._failed is not None:
-            raise self._failed
-        events += self._settled(self._prose.close())
-        events += self._calls.close()
-        if self._reason is None and not self.done:
-            raise StreamTruncated(
-                "the answer broke off: the server ended it without a finish reason"
-                if self._started
-                else "empty response: the server ended the answer before it began"
-            )
-        stop_reason = self._stop_reason()
-        if not self._started:
-            raise StreamMalformed(_nothing_came(stop_reason))
-        if self._sends_back_content and len(self._calls):
-            events.append(ReasoningDelta("", {"reasoning_content": True}))
-        events.append(AnswerEnded(stop_reason, self._reason))
-        return events
 
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
         if event.event == "error":
@@ -147,7 +85,7 @@ class ChatStream:
         elif data.strip() == DONE:
             self.done = True
         elif lines:
-            raise _no_chunk(data, str(error)) from error
+            raise no_chunk(data, str(error)) from error
 
     def _read_chunk(self, chunk: Json, events: list[StreamEvent]) -> None:
         if isinstance(chunk, dict):
@@ -159,16 +97,12 @@ class ChatStream:
         if error is not None:
             raise error
         if not isinstance(chunk, dict):
-            raise _no_chunk(json.dumps(chunk), "it is no object")
+            raise no_chunk(json.dumps(chunk), "it is no object")
 
     def _read_usage(self, chunk: JsonObject, events: list[StreamEvent]) -> None:
         usage = usage_in(chunk)
-        if usage is None:
-            return
-        largest = self._usage.maximum(usage)
-        if largest != self._usage:
-            self._usage = largest
-            events.append(UsageReported(largest))
+        if usage is not None:
+            self._report(usage, events)
 
     def _read_choice(self, choice: JsonObject, events: list[StreamEvent]) -> None:
         delta = choice.get("delta")
@@ -185,8 +119,7 @@ class ChatStream:
     def _read_delta(self, delta: JsonObject, events: list[StreamEvent]) -> None:
         self._read_reasoning(delta, events)
         for kind, text in prose(delta):
-            self._started = True
-            events += self._settled(self._prose.feed(kind, text))
+            self._say(kind, text, events)
         calls = self._calls.feed(delta)
         if calls:
             self._started = True
@@ -207,8 +140,9 @@ class ChatStream:
         if words or opaque:
             events.append(ReasoningDelta(words, opaque or None))
 
-    def _settled(self, pieces: Iterable[Piece]) -> list[StreamEvent]:
-        return [TextDelta(text) if kind == "text" else ReasoningDelta(text) for kind, text in pieces]
+    def _sign(self, events: list[StreamEvent]) -> None:
+        if self._sends_back_content and len(self._calls):
+            events.append(ReasoningDelta("", {"reasoning_content": True}))
 
     def _stop_reason(self) -> StopReason:
         reason = (self._reason or "").lower()
@@ -222,21 +156,8 @@ class ChatStream:
 
 
 def whole_answer(body: bytes, tool_names: Collection[str] = ()) -> list[StreamEvent]:
-    """Read a body that came in the place of a stream: a whole JSON answer, or an event stream after all.
-
-    Raises `ProviderRefused` for an error and for a page of words, `StreamMalformed` for anything else.
-    """
-    text = body.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-    stream = ChatStream(tool_names)
-    if text.startswith(("data:", "event:", ":")):
-        parser = SseParser(max_event_bytes=len(body))
-        events = [event for sent in parser.feed(body) for event in stream.feed(sent)]
-        return events + stream.close(parser.close())
-    if text and text[0] not in "{[":
-        raise refusal_of(text)
-    events = stream.feed(ServerSentEvent(data=text))
-    events += stream.feed(ServerSentEvent(data=DONE))
-    return events + stream.close()
+    """Read a body that came in the place of a stream; see `AnswerReader.whole`."""
+    return ChatStream(tool_names).whole(body)
 
 
 def _first_choice(choices: Json) -> JsonObject | None:
@@ -251,26 +172,3 @@ def _first_choice(choices: Json) -> JsonObject | None:
 def _never_runs(reason: str | None) -> bool:
     """Whether a finish reason forbids the calls of its answer, whatever comes after it."""
     return (reason or "").lower() in _LENGTH | _FILTERED | _FAILED
-
-
-def _nothing_came(stop_reason: StopReason) -> str:
-    if stop_reason == "length":
-        return "empty response: the output limit (max_tokens) was reached before the answer began"
-    if stop_reason == "content_filter":
-        return "empty response: the provider's content filter stopped the answer before it began"
-    return "empty response: the server ended the answer and there is nothing in it"
-
-
-def _is_whole(pending: ServerSentEvent) -> bool:
-    data = pending.data.strip()
-    if pending.event == "error" or data == DONE:
-        return True
-    try:
-        return isinstance(decoded(data), dict)
-    except ValueError:
-        return False
-
-
-def _no_chunk(data: str, why: str) -> StreamMalformed:
-    quoted = data if len(data) <= _MOST_QUOTED else data[:_MOST_QUOTED] + "…"
-    return StreamMalformed(f"the server sent what is no chunk of an answer ({why}): {mended(quoted)}")

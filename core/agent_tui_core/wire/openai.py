@@ -14,6 +14,7 @@ from typing import Any, Final
 from agent_tui_core.blocks import Image, Json, Reasoning, Text, ToolResult, ToolUse
 from agent_tui_core.messages import Message, ModelRequest, ToolSpec
 from agent_tui_core.wire.chat_stream import ChatStream, whole_answer
+from agent_tui_core.wire.opaque import untagged
 from agent_tui_core.wire.refusals import refusal
 from agent_tui_core.wire.surrogates import mended, mended_object
 
@@ -109,7 +110,7 @@ def _reasoning_params(message: Message, *, sends_words: bool) -> dict[str, Any]:
     blocks = [block for block in message.blocks if isinstance(block, Reasoning)]
     fields: dict[str, Json] = {}
     for block in blocks:
-        for key, value in mended_object(block.opaque).items():
+        for key, value in mended_object(untagged(block.opaque)).items():
             known = fields.get(key)
             if isinstance(known, list) and isinstance(value, list):
                 fields[key] = [*known, *value]
@@ -123,7 +124,7 @@ def _reasoning_params(message: Message, *, sends_words: bool) -> dict[str, Any]:
 def _call_params(use: ToolUse) -> dict[str, Any]:
     arguments = {} if use.broken is not None else mended_object(use.input)
     return {
-        **mended_object(use.opaque),
+        **mended_object(untagged(use.opaque)),
         "id": use.id,
         "type": "function",
         "function": {

@@ -25,7 +25,7 @@ def usage_in(chunk: JsonObject) -> Usage | None:
 
 def _usage(said: JsonObject) -> Usage:
     cached = _first(said, _CACHED)
-    reasoning = _count(said.get("reasoning_tokens"))
+    reasoning = count(said.get("reasoning_tokens"))
     return Usage(
         input_tokens=_first(said, _INPUT),
         output_tokens=_first(said, _OUTPUT),
@@ -37,18 +37,19 @@ def _usage(said: JsonObject) -> Usage:
 
 
 def _first(said: JsonObject, names: tuple[str, ...]) -> int | None:
-    return next((count for name in names if (count := _count(said.get(name))) is not None), None)
+    return next((number for name in names if (number := count(said.get(name))) is not None), None)
 
 
 def _detail(said: JsonObject, places: tuple[str, ...], name: str) -> int | None:
     for place in places:
         inner = said.get(place)
-        if isinstance(inner, dict) and (count := _count(inner.get(name))) is not None:
-            return count
+        if isinstance(inner, dict) and (number := count(inner.get(name))) is not None:
+            return number
     return None
 
 
-def _count(value: Json) -> int | None:
+def count(value: Json) -> int | None:
+    """Return a number of tokens; None when it is none."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):

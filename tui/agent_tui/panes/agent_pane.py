@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import Static
 
 from agent_tui.actions import AGENT_KEYS
@@ -30,6 +33,8 @@ from agent_tui.panes.wording import (
     state_words,
 )
 
+ROWS_EVERY = 0.24
+"""Seconds between two looks at the numbers of header and footer; a little less than the feed's pulse."""
 QUEUE_SHOWN = 3
 """Queued prompts that a pane lists; more are counted."""
 
@@ -55,6 +60,9 @@ class AgentPane(Container):
         self._queue = Static("", classes="pane-queue", markup=False)
         self._empty = Static("", classes="pane-empty", markup=False)
         self._queued: tuple[str, ...] = ()
+        self._bar: Strip | None = None
+        self._rows_key: object = None
+        self._rows_at = 0.0
 
     def compose(self) -> ComposeResult:
         yield self._header
@@ -89,8 +97,40 @@ class AgentPane(Container):
         self.set_class(transcript.state == "failed", "-failed")
         if transcript.queue != self._queued:
             self._show_queue()
-        self._header.show(header_line(self.feed, self._header.size.width, now, chosen=self.is_chosen))
+        self._show_rows(now)
+
+    def _show_rows(self, now: float) -> None:
+        """Header and footer at once when the state changed; their numbers a few times a second.
+
+        In each frame these two rows would cost as much as the whole transcript.
+        """
+        transcript, width = self.feed.transcript, self._header.size.width
+        key = (transcript.state, transcript.detail, transcript.queue, self.is_chosen, width)
+        if key == self._rows_key and 0 <= now - self._rows_at < ROWS_EVERY:
+            return
+        self._rows_key, self._rows_at = key, now
+        self._header.show(header_line(self.feed, width, now, chosen=self.is_chosen))
         self._footer.show(footer_line(self.feed, self._footer.size.width, now))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The bar at the left edge, in the pane's colour; the rest is under the children.
+
+        A border would say the same, but Textual would draw it, and blank, behind each line that changes.
+        """
+        width, bar = self.outer_size.width, self._bar
+        if bar is None or bar.cell_length != width:
+            style = self.rich_style
+            bar = Strip([Segment("▌", style), Segment(" " * (width - 1), style)], width)
+            for line_filter in self.get_line_filters():
+                bar = bar.apply_filter(line_filter, self.background_colors[1])
+            self._bar = bar
+        whole = crop.x == 0 and crop.width == width
+        return [bar if whole else bar.crop(crop.x, crop.right)] * crop.height
+
+    def notify_style_update(self) -> None:
+        """Textual says that styles or the theme changed."""
+        super().notify_style_update()
+        self._bar = None
 
     def scroll_transcript(self, where: str) -> None:
         """Scroll: `page_up`, `page_down`, `home` or `end`; the end follows what comes."""

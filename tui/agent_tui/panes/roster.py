@@ -18,6 +18,8 @@ from agent_tui_core.runtime.entries import NoticeEntry, ProseEntry, ToolEntry, U
 from agent_tui_core.runtime.transcript import Transcript
 
 ROWS_EACH = 2
+DRAWN_EVERY = 0.24
+"""Seconds between two looks at what agents say; their states are shown at once."""
 _TAIL_READ = 400
 """Characters at the end of an entry in which its last line is looked for."""
 
@@ -42,6 +44,8 @@ class Roster(Widget):
         self._chosen = ""
         self._top = 0
         self._key: object = None
+        self._states: object = None
+        self._drawn_at = 0.0
         self._content = Content("")
 
     def report(self, feeds: Sequence[AgentFeed], chosen: str, now: float) -> None:
@@ -51,8 +55,10 @@ class Roster(Widget):
         if moved:
             self._keep_in_view()
         width, rows = self.size.width, self.size.height
-        if not width:
+        states = (chosen, self._top, self.size, *((f.transcript.state, f.transcript.detail) for f in feeds))
+        if not width or (states == self._states and 0 <= now - self._drawn_at < DRAWN_EVERY):
             return
+        self._states, self._drawn_at = states, now
         # One row is kept for the mark that says how many agents are above or below.
         fitting = self._fitting()
         self._top = max(0, min(self._top, len(feeds) - fitting))

@@ -12,7 +12,9 @@ from pathlib import Path
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import Static
 
 from agent_tui.actions import Action
@@ -59,13 +61,28 @@ class Row(Static):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__("", id=id, classes=classes, markup=False)
         self._shown: Content | None = None
+        self._strip: Strip | None = None
 
     def show(self, content: Content) -> None:
         """Draw the line if it is another than the one shown."""
         if self._shown is not None and self._shown == content and self._shown.spans == content.spans:
             return
-        self._shown = content
+        self._shown, self._strip = content, None
         self.update(content, layout=False)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strip of the last drawing: Textual asks for every row in the box round all that changed."""
+        width = self.outer_size.width
+        if self._strip is None or self._strip.cell_length != width:
+            drawn = super().render_lines(Region(0, 0, width, 1))
+            self._strip = drawn[0] if drawn else Strip.blank(width)
+        whole = crop.x == 0 and crop.width == width
+        return [self._strip if whole else self._strip.crop(crop.x, crop.right)] * crop.height
+
+    def notify_style_update(self) -> None:
+        """Textual says that styles or the theme changed."""
+        super().notify_style_update()
+        self._strip = None
 
 
 class StatusRow(Row):

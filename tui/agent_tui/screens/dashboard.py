@@ -30,6 +30,9 @@ from agent_tui.screens.tiling import Tiled, tile
 class Board(Container):
     """The space of the panes."""
 
+    BLANK = True
+    """Nothing of it is ever seen, yet Textual would draw it behind each changed line."""
+
     _tiled = Tiled()
 
     @property
@@ -41,6 +44,7 @@ class Board(Container):
 class DashboardScreen(Screen[None]):
     """All agents side by side, or one of them beside a list, or one alone."""
 
+    BLANK = True
     ESCAPE_TO_MINIMIZE = False
     AUTO_FOCUS = "PromptBox TextArea"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(on_app=False)]

@@ -1,0 +1,200 @@
+"""Owns the reading of one answer of Anthropic's Messages API: server-sent events in, stream events out.
+
+Refuses to run, to retry or to wait; events and blocks of kinds that it does not know are passed over, as the API's
+versioning policy asks. Shapes after platform.claude.com/docs/en/build-with-claude/streaming and handling-stop-reasons,
+and the official Python SDK's types (`raw_*_event`, `usage`, `stop_reason`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final
+
+from agent_tui_core.blocks import Json, JsonObject
+from agent_tui_core.events import ReasoningDelta, StreamEvent
+from agent_tui_core.messages import StopReason, Usage
+from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
+from agent_tui_core.wire.json_text import decoded
+from agent_tui_core.wire.opaque import tagged
+from agent_tui_core.wire.refusals import refusal_in, refusal_of
+from agent_tui_core.wire.sse import ServerSentEvent
+from agent_tui_core.wire.surrogates import mended
+from agent_tui_core.wire.usage import count
+
+_LENGTH: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
+_FILTERED: Final = frozenset({"refusal"})
+_INPUT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Input is counted in three parts: read as new, written to the cache, read from the cache."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """One open block of the answer."""
+
+    kind: str
+    signature: list[str] = field(default_factory=list)
+    input: JsonObject | None = None
+    """The whole input of a call, where a server sends it at the start in place of pieces."""
+
+
+class MessagesStream(AnswerReader):
+    """One streamed answer: feed it the events of its body, then close it.
+
+    `message_start`, then for each block `content_block_start`, deltas and `content_block_stop`; `message_delta` has
+    the stop reason, `message_stop` is the end. `ping` may stand anywhere, and so may `error`.
+    """
+
+    def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
+        super().__init__(tool_names, think_tags=think_tags)
+        self._open: dict[int, _Block] = {}
+        self._counts: dict[str, int] = {}
+
+    def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
+        if event.event == "error":
+            raise refusal_of(event.data)
+        try:
+            chunk = decoded(event.data)
+        except ValueError as error:
+            if event.data.strip() == DONE:
+                self.done = True
+            elif event.data.strip():
+                raise no_chunk(event.data, str(error)) from error
+            return
+        if isinstance(chunk, dict) and isinstance(kind := chunk.get("type"), str) and kind != "error":
+            self._read_event(kind, chunk, events)
+            return
+        raise refusal_in(chunk) or no_chunk(event.data, "it has no type: is the provider's protocol right?")
+
+    def _read_event(self, kind: str, chunk: JsonObject, events: list[StreamEvent]) -> None:
+        match kind:
+            case "message_start":
+                message = _object(chunk.get("message"))
+                self._read_usage(message.get("usage"), events)
+            case "content_block_start":
+                self._begin(_place(chunk), _object(chunk.get("content_block")), events)
+            case "content_block_delta":
+                self._go_on(_place(chunk), _object(chunk.get("delta")), events)
+            case "content_block_stop":
+                self._end_block(_place(chunk), events)
+            case "message_delta":
+                self._read_usage(chunk.get("usage"), events)
+                self._read_reason(_object(chunk.get("delta")))
+            case "message_stop":
+                self.done = True
+            case "message":
+                self._read_whole(chunk, events)
+            case _:
+                pass
+
+    def _read_whole(self, message: JsonObject, events: list[StreamEvent]) -> None:
+        content = message.get("content")
+        for place, block in enumerate(content if isinstance(content, list) else ()):
+            self._begin(place, _object(block), events)
+            self._end_block(place, events)
+        self._read_usage(message.get("usage"), events)
+        self._read_reason(message)
+
+    def _begin(self, place: int, block: JsonObject, events: list[StreamEvent]) -> None:
+        self._end_block(place, events)
+        kind = _string(block.get("type"))
+        opened = self._open[place] = _Block(kind)
+        match kind:
+            case "text":
+                self._say("text", _string(block.get("text")), events)
+            case "thinking":
+                self._say("reasoning", _string(block.get("thinking")), events)
+                opened.signature.append(_string(block.get("signature")))
+            case "redacted_thinking":
+                fields = {"type": kind, "data": block.get("data")}
+                events.append(ReasoningDelta("", tagged("anthropic", fields)))
+            case "tool_use":
+                opened.input = _object(block.get("input")) or None
+                function: JsonObject = {"name": block.get("name")}
+                piece: JsonObject = {"index": place, "id": block.get("id"), "function": function}
+                self._call(piece, events)
+            case _:
+                pass
+
+    def _go_on(self, place: int, delta: JsonObject, events: list[StreamEvent]) -> None:
+        block = self._open.setdefault(place, _Block(""))
+        match delta.get("type"):
+            case "text_delta":
+                self._say("text", _string(delta.get("text")), events)
+            case "thinking_delta":
+                self._say("reasoning", _string(delta.get("thinking")), events)
+            case "signature_delta":
+                block.signature.append(_string(delta.get("signature")))
+            case "input_json_delta" if block.kind == "tool_use":
+                arguments = _string(delta.get("partial_json"))
+                if arguments:
+                    block.input = None
+                    self._call({"index": place, "function": {"arguments": arguments}}, events)
+            case _:
+                pass
+
+    def _end_block(self, place: int, events: list[StreamEvent]) -> None:
+        block = self._open.pop(place, None)
+        if block is None:
+            return
+        if block.kind == "tool_use" and block.input is not None:
+            self._call({"index": place, "function": {"arguments": json.dumps(block.input)}}, events)
+        signature = "".join(block.signature)
+        if signature:
+            fields: JsonObject = {"type": "thinking", "signature": signature}
+            events.append(ReasoningDelta("", tagged("anthropic", fields)))
+
+    def _finish(self, events: list[StreamEvent]) -> None:
+        if self.done or self._reason is not None:
+            for place in list(self._open):
+                self._end_block(place, events)
+
+    def _call(self, piece: JsonObject, events: list[StreamEvent]) -> None:
+        self._started = True
+        events += self._calls.feed({"tool_calls": [piece]})
+
+    def _read_reason(self, delta: JsonObject) -> None:
+        reason = delta.get("stop_reason")
+        if isinstance(reason, str) and reason:
+            self._reason = mended(reason)
+
+    def _read_usage(self, said: Json, events: list[StreamEvent]) -> None:
+        """Counts are cumulative, and each report may hold some of them only: the largest of each counts (P9)."""
+        if not isinstance(said, dict):
+            return
+        counts = self._counts
+        details = _object(said.get("output_tokens_details"))
+        reports = {**{name: said.get(name) for name in (*_INPUT, "output_tokens")}, **details}
+        for name, value in reports.items():
+            if (number := count(value)) is not None:
+                counts[name] = max(number, counts.get(name, 0))
+        read = [counts[name] for name in _INPUT if name in counts]
+        usage = Usage(
+            input_tokens=sum(read) if read else None,
+            output_tokens=counts.get("output_tokens"),
+            cached_tokens=counts.get("cache_read_input_tokens"),
+            reasoning_tokens=counts.get("thinking_tokens"),
+        )
+        self._report(usage, events)
+
+    def _stop_reason(self) -> StopReason:
+        """Calls decide (P1). `pause_turn` belongs to tools of the server, which are never offered: it ends."""
+        if self._reason in _LENGTH:
+            return "length"
+        if self._reason in _FILTERED:
+            return "content_filter"
+        return "tool_use" if len(self._calls) else "end"
+
+
+def _place(chunk: JsonObject) -> int:
+    index = chunk.get("index")
+    return index if isinstance(index, int) else 0
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _string(value: Json) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,216 @@
+"""Owns the reading of one answer of OpenAI's Responses API: server-sent events in, stream events out.
+
+Refuses to run, to retry or to wait; events and items of kinds that it does not know are passed over. Shapes after
+developers.openai.com/docs: api-reference/responses-streaming, and the official Python SDK's `types/responses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agent_tui_core.blocks import Json, JsonObject
+from agent_tui_core.events import ReasoningDelta, StreamEvent
+from agent_tui_core.messages import StopReason
+from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
+from agent_tui_core.wire.json_text import decoded
+from agent_tui_core.wire.opaque import tagged
+from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
+from agent_tui_core.wire.sse import ServerSentEvent
+from agent_tui_core.wire.surrogates import mended
+from agent_tui_core.wire.usage import usage_in
+
+_LENGTH: Final = frozenset({"max_output_tokens", "max_tokens"})
+_COMPLETED: Final = "completed"
+_ENDS: Final = frozenset({"completed", "incomplete", "failed", "cancelled"})
+_SENT_BACK: Final = ("type", "id", "summary", "content", "encrypted_content")
+"""The fields of a reasoning item that a request may hold; its status it may not."""
+
+
+@dataclass(slots=True)
+class _Item:
+    """One item of the answer."""
+
+    place: int
+    spoken: str = ""
+    """The field that its words came from: of fields that mirror each other the first counts (P7)."""
+    called: bool = False
+    argued: bool = False
+    ended: bool = False
+
+
+class ResponsesStream(AnswerReader):
+    """One streamed answer: feed it the events of its body, then close it.
+
+    Each item of the answer begins with `response.output_item.added`, grows by deltas and is repeated whole in
+    `response.output_item.done`; `response.completed`, `.incomplete` or `.failed` is the end, and there is no `[DONE]`.
+    What never came as deltas is taken from the whole item.
+    """
+
+    def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
+        super().__init__(tool_names, think_tags=think_tags)
+        self._items: dict[int | str, _Item] = {}
+        self._reasoned = False
+
+    def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
+        if event.event == "error":
+            raise refusal_of(event.data)
+        try:
+            chunk = decoded(event.data)
+        except ValueError as error:
+            if event.data.strip() == DONE:
+                self.done = True
+            elif event.data.strip():
+                raise no_chunk(event.data, str(error)) from error
+            return
+        if isinstance(chunk, dict) and chunk.get("object") == "response":
+            self._read_end(chunk, events)
+        elif isinstance(chunk, dict) and isinstance(kind := chunk.get("type"), str) and kind != "error":
+            self._read_event(kind, chunk, events)
+        else:
+            why = "it has no type: is the provider's protocol right?"
+            raise refusal_in(chunk) or no_chunk(event.data, why)
+
+    def _read_event(self, kind: str, chunk: JsonObject, events: list[StreamEvent]) -> None:
+        delta = _string(chunk.get("delta"))
+        match kind.removeprefix("response."):
+            case "output_text.delta" | "refusal.delta":
+                self._word("text", kind, self._item(chunk), delta, events)
+            case "reasoning_summary_text.delta" | "reasoning_text.delta":
+                self._word("reasoning", kind.removesuffix(".delta"), self._item(chunk), delta, events)
+            case "reasoning_summary_part.added":
+                self._begin_part(chunk, events)
+            case "function_call_arguments.delta":
+                self._argue(self._item(chunk), delta, events)
+            case "function_call_arguments.done":
+                item = self._item(chunk)
+                if not item.argued:
+                    self._argue(item, _string(chunk.get("arguments")), events)
+            case "output_item.added":
+                self._begin(self._item(chunk), _object(chunk.get("item")), events)
+            case "output_item.done":
+                self._end(self._item(chunk), _object(chunk.get("item")), events)
+            case "completed" | "incomplete" | "failed" | "cancelled":
+                self._read_end(_object(chunk.get("response")), events, said=kind.removeprefix("response."))
+            case "error":
+                raise refusal_in({"error": chunk}) or refusal_of("")
+            case _:
+                pass
+
+    def _item(self, chunk: JsonObject) -> _Item:
+        """The item that an event is about: by its place in the answer, where it is given, else by its id."""
+        index, within = chunk.get("output_index"), _object(chunk.get("item"))
+        id = _string(chunk.get("item_id") or within.get("id"))
+        key: int | str = index if isinstance(index, int) else id
+        item = self._items.get(key)
+        if item is None and id and not isinstance(key, str):
+            item = self._items.get(id)
+        if item is None:
+            item = _Item(len({id_of(known) for known in self._items.values()}))
+        self._items[key] = item
+        if id:
+            self._items[id] = item
+        return item
+
+    def _begin(self, item: _Item, said: JsonObject, events: list[StreamEvent]) -> None:
+        kind = said.get("type")
+        if kind == "function_call":
+            self._open_call(item, said, events)
+        elif kind == "message" and (self._reasoned or said.get("phase")):
+            fields = {name: said[name] for name in ("type", "id", "phase") if said.get(name)}
+            events.append(ReasoningDelta("", tagged("responses", fields)))
+
+    def _end(self, item: _Item, said: JsonObject, events: list[StreamEvent]) -> None:
+        if item.ended:
+            return
+        match said.get("type"):
+            case "function_call":
+                self._open_call(item, said, events)
+                if not item.argued:
+                    self._argue(item, _string(said.get("arguments")), events)
+            case "message":
+                if not item.spoken:
+                    self._word("text", "whole", item, _joined(said.get("content"), ""), events)
+            case "reasoning":
+                self._end_reasoning(item, said, events)
+            case _:
+                return
+        item.ended = True
+
+    def _end_reasoning(self, item: _Item, said: JsonObject, events: list[StreamEvent]) -> None:
+        if not item.spoken:
+            words = _joined(said.get("summary"), "\n\n") or _joined(said.get("content"), "")
+            self._word("reasoning", "whole", item, words, events)
+        fields = {name: said[name] for name in _SENT_BACK if said.get(name) is not None}
+        self._reasoned = True
+        events.append(ReasoningDelta("", tagged("responses", {"summary": [], **fields})))
+
+    def _word(self, kind: str, source: str, item: _Item, words: str, events: list[StreamEvent]) -> None:
+        if kind == "text":
+            item.spoken = source
+            self._say("text", words, events)
+        elif words and item.spoken in {"", source}:
+            item.spoken = source
+            self._say("reasoning", words, events)
+
+    def _begin_part(self, chunk: JsonObject, events: list[StreamEvent]) -> None:
+        item = self._item(chunk)
+        if item.spoken:
+            self._word("reasoning", item.spoken, item, "\n\n", events)
+
+    def _open_call(self, item: _Item, said: JsonObject, events: list[StreamEvent]) -> None:
+        if item.called:
+            return
+        item.called = self._started = True
+        function: JsonObject = {"name": said.get("name")}
+        piece: JsonObject = {"index": item.place, "id": said.get("call_id"), "function": function}
+        opened = self._calls.feed({"tool_calls": [piece]})
+        if said.get("id"):
+            opaque = tagged("responses", {"id": said.get("id")})
+            opened = [replace(delta, opaque=opaque) for delta in opened]
+        events += opened
+
+    def _argue(self, item: _Item, arguments: str, events: list[StreamEvent]) -> None:
+        if arguments:
+            item.argued = self._started = True
+            piece: JsonObject = {"index": item.place, "function": {"arguments": arguments}}
+            events += self._calls.feed({"tool_calls": [piece]})
+
+    def _read_end(self, response: JsonObject, events: list[StreamEvent], *, said: str = "") -> None:
+        usage = usage_in(response)
+        if usage is not None:
+            self._report(usage, events)
+        output = response.get("output")
+        for place, item in enumerate(output if isinstance(output, list) else ()):
+            if isinstance(item, dict):
+                self._end(self._item({"output_index": place, "item": item}), item, events)
+        status = said or _string(response.get("status"))
+        if error := response.get("error"):
+            raise refusal_in({"error": error}) or ended_badly("failed")
+        if status in {"failed", "cancelled"}:
+            raise ended_badly(status)
+        details = _object(response.get("incomplete_details"))
+        self._reason = mended(_string(details.get("reason")) or status) or None
+        self.done = status in _ENDS
+
+    def _stop_reason(self) -> StopReason:
+        if self._reason in _LENGTH:
+            return "length"
+        if self._reason == "content_filter":
+            return "content_filter"
+        return "tool_use" if len(self._calls) else "end"
+
+
+def _joined(parts: Json, between: str) -> str:
+    """The words of a list of parts: `{type, text}`, or `{type: refusal, refusal}`."""
+    found = [_object(part) for part in parts] if isinstance(parts, list) else []
+    return between.join(_string(part.get("text") or part.get("refusal")) for part in found)
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _string(value: Json) -> str:
+    return value if isinstance(value, str) else ""
