@@ -25,7 +25,7 @@ from agent_tui.feed import DashboardSession, Feed
 from agent_tui.panes.wording import one_line, plural
 from agent_tui.screens.dashboard import DashboardScreen
 from agent_tui.screens.inbox import Inbox
-from agent_tui.theming import DEFAULT_THEME, register_themes
+from agent_tui.theming import DEFAULT_THEME, register_themes, remember_theme, remembered_theme
 from agent_tui_core.errors import AgentTuiError
 
 QUIT_SECONDS = 1.0
@@ -72,7 +72,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         self._asks_to_quit = False
         self.set_keymap(self.actions.keymap())
         self._notices = register_themes(self, session.plan.config_dir / "themes")
-        self._choose_theme(session.plan.theme)
+        self._choose_theme(session.plan.theme or remembered_theme(session.plan.data_dir))
 
     def get_default_screen(self) -> Screen[None]:
         """The dashboard is the first and last screen."""
@@ -88,7 +88,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
             self.notify(notice, severity="warning", timeout=8, markup=False)
         if self.session.greeting and not self.session.demo:
             self.notify(one_line(self.session.greeting), timeout=8, markup=False)
-        self.call_after_refresh(self.session.start, self._prompt)
+        self.call_after_refresh(self._first_frame_is_there)
 
     def on_unmount(self) -> None:
         self.feed.stop()
@@ -99,6 +99,11 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         if isinstance(event, events.Key | events.Paste):
             self._last_key_at = time.monotonic()
         await super().on_event(event)
+
+    def _first_frame_is_there(self) -> None:
+        """Set the agents to work, and import in a thread what nobody should wait for later."""
+        self.session.start(self._prompt)
+        self.run_worker(_warm_up, thread=True, exit_on_error=False)
 
     # --- routes ---------------------------------------------------------------------------------------------
 
@@ -119,7 +124,14 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         """Choose colours, with a live preview."""
         from agent_tui.modals.theme_picker import ThemePicker
 
-        self.push_screen(ThemePicker())
+        self.push_screen(ThemePicker(self._keep_theme))
+
+    def _keep_theme(self, name: str) -> None:
+        try:
+            remember_theme(self.session.plan.data_dir, name)
+        except OSError as error:
+            words = f"The theme holds until you quit: it could not be written down ({error.strerror})."
+            self.notify(one_line(words), severity="warning", markup=False)
 
     def action_new_agent(self, profile: str = "") -> None:
         """Add an agent."""
@@ -268,3 +280,12 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         """Say something to the terminal itself: its title, which the sequences 22 and 23 save and restore."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
+
+
+def _warm_up() -> None:
+    from agent_tui.panes import code, rendering
+    from agent_tui_core.tools import registry
+
+    rendering.warm_up()
+    code.warm_up()
+    registry.warm_up()

@@ -5,6 +5,7 @@ Refuses to stop a start: a theme that cannot be used is left out and becomes a s
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -44,7 +45,28 @@ _TERMINAL_VARIABLES = {
 }
 """What Textual's own style sheet needs and does not make for a theme of terminal colors (8.2)."""
 
+_REMEMBERED = "theme.txt"
+
 Result = TypeVar("Result")
+
+
+def remembered_theme(data_dir: Path) -> str | None:
+    """The theme that was last chosen in the program; None when none was, or nobody can read which."""
+    try:
+        with (data_dir / _REMEMBERED).open(encoding="utf-8", errors="replace") as file:
+            name = file.read(100).strip()
+    except OSError:
+        return None
+    return name if _NAME.fullmatch(name) else None
+
+
+def remember_theme(data_dir: Path, name: str) -> None:
+    """Keep a choice for the next start; a theme in the settings file goes before it. Raises OSError."""
+    fresh = data_dir / f"{_REMEMBERED}.new"
+    fresh.unlink(missing_ok=True)
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(f"{name}\n")
+    fresh.replace(data_dir / _REMEMBERED)
 
 
 def register_themes(app: App[Result], user_dir: Path | None) -> list[str]:

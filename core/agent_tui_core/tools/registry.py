@@ -31,6 +31,15 @@ def builtin_tools() -> tuple[Tool, ...]:
     return (BASH, READ, WRITE, EDIT, GLOB, GREP)
 
 
+def warm_up() -> None:
+    """Import what the first check of an input needs; for a thread, so that no loop waits for it."""
+    import jsonschema
+    import referencing
+
+    assert jsonschema.Draft202012Validator is not None
+    assert referencing.Registry is not None
+
+
 class ToolRegistry:
     """The tools of one agent. Raises ValueError when two have the same name."""
 
