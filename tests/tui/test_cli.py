@@ -38,6 +38,7 @@ def run_in_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[str]], in
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", Terminal())
             patch.setattr(sys, "stdout", Terminal())
+            patch.setattr(sys, "__stderr__", Terminal())
             return run(args)
 
     return run_there
@@ -104,6 +105,16 @@ def test_output_into_a_pipe_is_refused_though_keys_could_be_read(
     monkeypatch.setattr(sys, "stdin", Terminal())
     assert run([]) == 2
     assert "its output is none" in capsys.readouterr().err
+
+
+def test_a_redirected_error_output_is_refused_because_the_screen_would_go_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setattr(sys, "__stderr__", io.StringIO())
+    assert run([]) == 2
+    assert "its error output is none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

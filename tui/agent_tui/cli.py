@@ -182,8 +182,8 @@ def _session_id(resume: str | None, prompt: tuple[str, ...]) -> str | None:
 
 
 def _check_terminal() -> None:
-    """Raise `ConfigError` when there is no terminal to read keys from or to draw on: Textual draws on stderr."""
-    for name, stream in (("input", sys.stdin), ("output", sys.stdout), ("error output", sys.stderr)):
+    """Raise `ConfigError` when there is no terminal to read keys from, or to draw on (that is stderr)."""
+    for name, stream in (("input", sys.stdin), ("output", sys.stdout), ("error output", sys.__stderr__)):
         if stream is None or not stream.isatty():
             raise ConfigError(
                 f"a dashboard needs a terminal, and its {name} is none; 'agent-tui doctor' works without"
