@@ -101,6 +101,12 @@ class ScriptedWorker:
         self.begin(text)
         return True
 
+    def compact(self) -> bool:
+        return not self.busy
+
+    async def undo_compaction(self) -> bool:
+        return False
+
     def interrupt(self) -> bool:
         if not self.busy:
             return False

@@ -6,6 +6,7 @@ AgentTuiError
 │  ├─ ProviderUnreachable           no connection, or it broke before the first byte
 │  ├─ ProviderRefused (status, body)
 │  │  ├─ Unauthorized · RateLimited (retry_after) · Overloaded (retry_after) · BadRequest
+│  │  │                                                                         └─ ContextExceeded
 │  ├─ StreamTruncated               bytes stopped before the message did
 │  └─ StreamMalformed               bytes that are no stream of this protocol
 ├─ PromptBlocked                    a UserPromptSubmit hook said no; the prompt goes back to its writer
@@ -74,6 +75,10 @@ class Overloaded(ProviderRefused):
 
 class BadRequest(ProviderRefused):
     """The request itself was refused (another 4xx): asking again gives the same answer."""
+
+
+class ContextExceeded(BadRequest):
+    """The conversation is longer than the model can read: it has to be made shorter first."""
 
 
 class StreamTruncated(ProviderError):

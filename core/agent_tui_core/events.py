@@ -202,6 +202,33 @@ class ToolEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionStarted:
+    """The conversation comes near what its model can read: its oldest part is being summarised."""
+
+    tokens: int
+    """Its size now; a guess where the provider did not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """Requests have a summary from now on, in the place of everything up to a message."""
+
+    id: str
+    summary: str
+    covers: str
+    """The id of the last message that the summary stands for."""
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionUndone:
+    """Requests have the messages again that a summary stood for."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over, in exactly one of four ways."""
 
@@ -289,6 +316,9 @@ Body: TypeAlias = (
     | ToolStarted
     | ToolProgressed
     | ToolEnded
+    | CompactionStarted
+    | Compacted
+    | CompactionUndone
     | RunEnded
     | StateChanged
     | QueueChanged

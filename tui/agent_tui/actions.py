@@ -171,6 +171,15 @@ ACTIONS: tuple[Action, ...] = (
         "Agents",
         "close_agent",
     ),
+    Action(
+        "compact",
+        "",
+        "summarise",
+        "Summarise the focused agent's conversation for its model.",
+        "Agents",
+        "app.compact",
+    ),
+    Action("undo_compaction", "", "undo summary", "Undo the last summary.", "Agents", "app.undo_compaction"),
     Action("approvals", "f2", "approve", "Open the oldest question.", "Approvals", "app.approvals", 3),
     Action("zoom", "f4", "zoom", "Show the focused agent alone, or all again.", "Reading", "zoom", 5),
     Action(

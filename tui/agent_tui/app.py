@@ -21,7 +21,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from agent_tui.actions import AGENT_KEYS, Actions, bindings
-from agent_tui.feed import DashboardSession, Feed
+from agent_tui.feed import Agent, DashboardSession, Feed
 from agent_tui.panes.wording import one_line, plural
 from agent_tui.screens.dashboard import DashboardScreen
 from agent_tui.screens.inbox import Inbox
@@ -158,6 +158,23 @@ class AgentTuiApp(App[None], inherit_bindings=False):
                 self._do(self.session.remove_worker(agent_id))
 
         self.push_screen(ConfirmModal(f"Close agent {name}?", body, "Close"), closed)
+
+    def action_compact(self) -> None:
+        """Summarise the oldest part of the focused agent's conversation, for its model."""
+        chosen = self.dashboard.chosen
+        if chosen is not None and not chosen.agent.compact():
+            self.notify("It works now: stop it first, or wait.", severity="warning", markup=False)
+
+    def action_undo_compaction(self) -> None:
+        """Let the focused agent's model read again what a summary stands for."""
+        chosen = self.dashboard.chosen
+        if chosen is not None:
+            self._do(self._undo_compaction(chosen.agent))
+
+    async def _undo_compaction(self, agent: Agent) -> None:
+        if not await agent.undo_compaction():
+            words = "It works now: stop it first." if agent.busy else "Nothing is summarised here."
+            self.notify(words, severity="warning", markup=False)
 
     def _do(self, work: Coroutine[object, object, object]) -> None:
         self.run_worker(self._told(work), exit_on_error=False)

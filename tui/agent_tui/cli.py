@@ -6,15 +6,16 @@ Nothing heavy is imported before it is needed: `--help`, `--version` and a misty
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 import click
 
-from agent_tui_core.config.profiles import MOST_AGENTS, Flags
+from agent_tui.options import CONTEXT, NEWEST, planning_options, session_id
+from agent_tui_core.config.profiles import Flags
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.text import safe_text
 
@@ -23,10 +24,9 @@ EXIT_USAGE: Final = 2
 EXIT_INTERRUPTED: Final = 130
 
 DISTRIBUTION: Final = "agent-tui-dashboard"
-NEWEST: Final = "newest"
 _LITERAL: Final = "agent_tui.literal"
-_SESSION_ID: Final = re.compile(r"[0-9a-f]{4,32}")
-_HELP_WIDTH: Final = 96
+_ROOMS: Final = ("run", "sessions", "export")
+"""Words that, said first, are commands with options of their own."""
 _EXAMPLES: Final = """\b
 Examples:
   agent-tui                               what is configured, a local server, or the demo
@@ -36,6 +36,8 @@ Examples:
   agent-tui --base-url http://127.0.0.1:11434/v1 -m MODEL
   agent-tui --resume                      the newest session, as it was
   agent-tui doctor                        what was found, and what would start
+  agent-tui run "fix the tests"           without a dashboard; agent-tui run --help
+  agent-tui sessions                      what was kept; agent-tui export writes one out
   agent-tui -- doctor                     the word "doctor" as a prompt
 
 \b
@@ -47,16 +49,27 @@ Environment:
 
 def run(args: Sequence[str]) -> int:
     """Do what the arguments say; return the exit code: 0, 1 failed, 2 usage or settings, 130 interrupted."""
+    word = args[0] if args and args[0] in _ROOMS else ""
+    name = f"agent-tui {word}".strip()
     try:
-        return int(command.main(list(args), prog_name="agent-tui", standalone_mode=False) or 0)
+        chosen, rest = (_room(word), args[1:]) if word else (command, args)
+        return int(chosen.main(list(rest), prog_name=name, standalone_mode=False) or 0)
     except click.ClickException as error:
-        return _complain(f"{error.format_message()} See agent-tui --help.", EXIT_USAGE)
+        return _complain(f"{error.format_message()} See {name} --help.", EXIT_USAGE)
     except ConfigError as error:
         return _complain(str(error), EXIT_USAGE)
     except AgentTuiError as error:
         return _complain(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+
+
+def _room(word: str) -> click.Command:
+    room: click.Command = import_module(f"agent_tui.{word}").command
+    return room
 
 
 def version() -> str:
@@ -88,38 +101,11 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     cls=Program,
     epilog=_EXAMPLES,
     options_metavar="[OPTIONS]",
-    context_settings={"max_content_width": _HELP_WIDTH, "help_option_names": ["-h", "--help"]},
+    context_settings=CONTEXT,
 )
-@click.argument("prompt", nargs=-1, metavar="[PROMPT | doctor]")
-@click.option(
-    "agents",
-    "-a",
-    "--agent",
-    multiple=True,
-    metavar="NAME[=PROFILE]",
-    help="Start an agent of this name; may be given more than once.",
-)
-@click.option("count", "-n", "--agents", type=int, metavar="N", help=f"How many agents, 1 to {MOST_AGENTS}.")
-@click.option("-m", "--model", metavar="MODEL", help="The model that all agents use.")
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, like http://127.0.0.1:8000/v1.")
-@click.option(
-    "-C",
-    "--workspace",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The folder that the agents work in, instead of this one.",
-)
-@click.option(
-    "--config",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Read these settings instead of config.toml in the usual place.",
-)
-@click.option(
-    "--data-dir", type=click.Path(path_type=Path), metavar="DIR", help="Where history and log are kept."
-)
+@click.argument("prompt", nargs=-1, metavar="[PROMPT | doctor | run | sessions | export]")
+@planning_options
 @click.option("--theme", metavar="NAME", help="Colours for this start.")
-@click.option("--demo", is_flag=True, help="Use the built-in scripted model, whatever is configured.")
 @click.option(
     "--resume",
     is_flag=False,
@@ -153,13 +139,15 @@ def command(
     """Run, watch, approve, redirect and stop many LLM agents in one terminal.
 
     PROMPT goes to every agent at the start. "agent-tui doctor" opens nothing: it reports what was found
-    and what would start, with the same options.
+    and what would start, with the same options. "agent-tui run" works without a dashboard.
     """
     flags = Flags(agents, count, model, base_url, workspace, theme, demo, data_dir)
     if prompt == ("doctor",) and not ctx.meta[_LITERAL]:
         from agent_tui.doctor import examine
 
         return examine(flags, config, os.environ)
+    if prompt and prompt[0] in _ROOMS and not ctx.meta[_LITERAL]:
+        raise click.UsageError(f"Say the command first, its options behind it: agent-tui {prompt[0]} …")
     if len(prompt) > 1:
         raise click.UsageError("The prompt is one argument: put it in quotes.")
     _check_terminal()
@@ -173,12 +161,11 @@ def _session_id(resume: str | None, prompt: tuple[str, ...]) -> str | None:
     """What `--resume` names: None for a new session, "" for the newest."""
     if resume is None:
         return None
-    if resume == NEWEST:
-        return ""
-    if not _SESSION_ID.fullmatch(resume):
+    found = session_id(resume)
+    if found is None:
         said = "" if prompt else "; to resume the newest with a prompt, put the prompt before --resume"
         raise click.UsageError(f"'{resume}' is no id of a session{said}.")
-    return resume
+    return found
 
 
 def _check_terminal() -> None:

@@ -26,7 +26,15 @@ import click
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.models import Settings
 from agent_tui_core.config.paths import absolute, settings_file
-from agent_tui_core.config.profiles import OPENAI_KEY, Flags, Plan, ProviderProfile, api_key, plan
+from agent_tui_core.config.profiles import (
+    ANTHROPIC_KEY,
+    OPENAI_KEY,
+    Flags,
+    Plan,
+    ProviderProfile,
+    api_key,
+    plan,
+)
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.text import safe_line
 
@@ -43,6 +51,7 @@ _COLORS: Final[Mapping[Verdict, str]] = {"ok": "green", "note": "yellow", "probl
 _VARIABLES: Final = (
     "OPENAI_BASE_URL",
     OPENAI_KEY,
+    ANTHROPIC_KEY,
     "AGENT_TUI_MODEL",
     "AGENT_TUI_DATA_DIR",
     "AGENT_TUI_CONFIG_DIR",
@@ -205,10 +214,11 @@ async def _ask_servers(planned: Plan | None, environ: Mapping[str, str]) -> Serv
 async def _models(
     client: httpx.AsyncClient, provider: ProviderProfile, environ: Mapping[str, str]
 ) -> tuple[str, ...] | AgentTuiError:
-    from agent_tui_core.providers.openai import OpenAIProvider
+    from agent_tui_core.providers.choice import make_provider
 
     try:
-        return tuple(await OpenAIProvider(client, provider.base_url, api_key(provider, environ)).models())
+        key = api_key(provider, environ)
+        return tuple(await make_provider(provider.protocol, client, provider.base_url, key).models())
     except AgentTuiError as error:
         return error
 
@@ -218,7 +228,7 @@ def _servers(planned: Plan | None, servers: Servers) -> Iterator[Finding]:
 
     started = {agent.provider for agent in planned.agents} if planned else set()
     for name, answer in servers.answers.items():
-        url = planned.providers[name].base_url if planned else ""
+        url = _address(planned.providers[name]) if planned else ""
         if isinstance(answer, AgentTuiError):
             verdict: Verdict = "problem" if name in started else "note"
             yield Finding(verdict, name, f"{url}: {answer}")
@@ -231,6 +241,11 @@ def _servers(planned: Plan | None, servers: Servers) -> Iterator[Finding]:
             yield Finding("ok", name, f"{url}: not running")
         else:
             yield Finding("ok" if server.models else "note", name, f"{url}: {_model_words(server.models)}")
+
+
+def _address(provider: ProviderProfile) -> str:
+    spoken = {"anthropic": " (Anthropic Messages)", "responses": " (OpenAI Responses)"}
+    return provider.base_url + spoken.get(provider.protocol, "")
 
 
 def _model_words(models: tuple[str, ...]) -> str:
@@ -287,7 +302,9 @@ def _outlook(planned: Plan | None, servers: Servers, refused: ConfigError | None
     else:
         who = ", ".join(names) or "four scripted agents"
         yield Finding("ok", "demo", f"{who}: no provider is configured and no local server answers")
-        yield Finding("ok", "a real model", "--base-url URL --model NAME, OPENAI_API_KEY, or a settings file")
+        yield Finding(
+            "ok", "a real model", "--base-url URL --model NAME, OPENAI_API_KEY, ANTHROPIC_API_KEY, or a file"
+        )
 
 
 def _agent(name: str, model: str | None, url: str, answer: tuple[str, ...] | AgentTuiError | None) -> Finding:

@@ -48,7 +48,7 @@ def launch(
     stops a start.
     """
     planned = plan(load_settings(config, environ=environ), flags, environ)
-    file = open_log(planned.data_dir, _secrets(planned, environ))
+    file = open_log(planned.data_dir, secrets(planned, environ))
     check_keys(planned)
     from agent_tui.app import AgentTuiApp
     from agent_tui_core.runtime.session import open_session
@@ -137,7 +137,8 @@ class _Private(logging.Formatter):
         return safe_text(text).replace("\n", "\n    ")
 
 
-def _secrets(planned: Plan, environ: Mapping[str, str]) -> list[str]:
+def secrets(planned: Plan, environ: Mapping[str, str]) -> list[str]:
+    """What may never be written anywhere: the keys that this start could use."""
     names = {OPENAI_KEY, *(provider.api_key_env for provider in planned.providers.values())}
     return [environ.get(name, "").strip() for name in names if name]
 

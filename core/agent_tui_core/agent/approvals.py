@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalRequest
@@ -40,6 +40,8 @@ class DenyCall:
 
     reason: str = ""
     stop: bool = False
+    by: Literal["person", "policy"] = "person"
+    """"policy" when there is nobody who could have been asked."""
 
 
 @dataclass(frozen=True, slots=True)

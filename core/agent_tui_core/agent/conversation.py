@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_tui_core.blocks import ToolResult, ToolUse
+from agent_tui_core.agent.context import counted, estimate
+from agent_tui_core.blocks import Text, ToolResult, ToolUse
+from agent_tui_core.events import Compacted
 from agent_tui_core.messages import Message
 
 CANCELLED = "cancelled by the user"
 """What the model reads for a call that has no result because a person interrupted."""
+SUMMARY_HEAD = "Summary of this conversation so far, in the place of its first messages:\n\n"
 
 
 class Conversation:
@@ -20,6 +23,9 @@ class Conversation:
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages = list(messages)
+        self._compactions: list[Compacted] = []
+        self._counted_from = 0
+        """Usage of messages before this index was counted over other requests than the next one."""
         self.staged: Message | None = None
         """A user message that is part of the next request but not yet of the conversation."""
 
@@ -27,6 +33,47 @@ class Conversation:
     def messages(self) -> tuple[Message, ...]:
         """What is committed."""
         return tuple(self._messages)
+
+    @property
+    def compaction(self) -> Compacted | None:
+        """The summary that stands for the oldest messages in requests now."""
+        return self._compactions[-1] if self._compactions else None
+
+    def compact(self, compacted: Compacted) -> None:
+        """Let a summary stand for everything up to a message, in requests."""
+        self._compactions.append(compacted)
+        self._counted_from = len(self._messages)
+
+    def undo_compaction(self, compaction_id: str) -> bool:
+        """Let the messages speak for themselves again; False when there is no such summary."""
+        left = [compacted for compacted in self._compactions if compacted.id != compaction_id]
+        undone = len(left) < len(self._compactions)
+        self._compactions = left
+        self._counted_from = len(self._messages)
+        return undone
+
+    def visible(self) -> list[Message]:
+        """What a model is shown of the committed messages: the rest after a summary, which comes first."""
+        compacted = self.compaction
+        if compacted is None:
+            return list(self._messages)
+        covered = next((i for i, m in enumerate(self._messages) if m.id == compacted.covers), None)
+        if covered is None:
+            return list(self._messages)
+        summary = Message("user", (Text(SUMMARY_HEAD + compacted.summary),), id=compacted.id)
+        return [summary, *self._messages[covered + 1 :]]
+
+    def size(self, overhead: int = 0) -> int:
+        """The tokens of the next request's messages: counted by the provider, plus a guess of the rest.
+
+        What no provider counted is guessed; `overhead` is what a request has besides its messages.
+        """
+        staged = [] if self.staged is None else [self.staged]
+        for index in range(len(self._messages) - 1, self._counted_from - 1, -1):
+            tokens = counted(self._messages[index].usage)
+            if tokens is not None:
+                return tokens + estimate([*self._messages[index + 1 :], *staged])
+        return overhead + estimate([*self.visible(), *staged])
 
     def append(self, message: Message) -> None:
         """Add a committed message; the staged one leaves the stage when it is the one."""
@@ -37,6 +84,8 @@ class Conversation:
     def clear(self) -> None:
         """Forget everything."""
         self._messages.clear()
+        self._compactions.clear()
+        self._counted_from = 0
         self.staged = None
 
     def unanswered(self) -> tuple[ToolUse, ...]:
@@ -48,7 +97,7 @@ class Conversation:
     def for_request(self) -> list[Message]:
         """The messages as a provider accepts them; results that are missing are filled in."""
         whole: list[Message] = []
-        committed = self._messages if self.staged is None else [*self._messages, self.staged]
+        committed = self.visible() if self.staged is None else [*self.visible(), self.staged]
         for index, message in enumerate(committed):
             if message.role == "tool" or (message.role == "user" and not message.blocks):
                 continue

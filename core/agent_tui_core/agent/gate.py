@@ -1,6 +1,7 @@
 """Owns the step from a judged call to a permission: rules first, a person (or nobody) after them.
 
-Refuses to run anything. `Gate` is what `calls` sees; `PersonGate` asks at the desk.
+Refuses to run anything. `Gate` is what `calls` sees; `PersonGate` asks at the desk; for runs without a person
+there is `policy.PolicyGate`.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class Gate(Protocol):
         """What the rules say now."""
         ...
 
+    def settle(self, judgement: Judgement, tool: str, input: JsonObject) -> Judgement:
+        """What becomes of what rules and hooks say together; only what is still "ask" will be asked."""
+        ...
+
     def question(
         self, tool: str, input: JsonObject, preview: ApprovalPreview, reason: str, *, firm: bool
     ) -> ApprovalRequest:
@@ -64,6 +69,10 @@ class OpenGate:
         words = f"nobody is there to ask, and {judgement.reason}; add an allow rule, for example {tool}"
         return replace(judgement, behavior="deny", reason=words)
 
+    def settle(self, judgement: Judgement, tool: str, input: JsonObject) -> Judgement:  # noqa: ARG002
+        """Nothing is added."""
+        return judgement
+
     def question(
         self,
         tool: str,
@@ -80,7 +89,7 @@ class OpenGate:
 
     async def ask(self, request: ApprovalRequest, *, firm: bool) -> Settlement:  # noqa: ARG002
         """Deny: there is no person."""
-        return DenyCall(f"nobody is there to ask: {request.reason}")
+        return DenyCall(f"nobody is there to ask: {request.reason}", by="policy")
 
 
 class PersonGate:
@@ -94,6 +103,10 @@ class PersonGate:
     def judge(self, tool: str, input: JsonObject) -> Judgement:
         """What all layers of rules say now."""
         return self._permissions.judge(tool, input, cwd=self._agent.workspace)
+
+    def settle(self, judgement: Judgement, tool: str, input: JsonObject) -> Judgement:  # noqa: ARG002
+        """What is open stays open: a person decides."""
+        return judgement
 
     def question(
         self, tool: str, input: JsonObject, preview: ApprovalPreview, reason: str, *, firm: bool

@@ -98,12 +98,12 @@ class Judging:
         if problem := self._tools.check(tool, verdict.input):
             words = f"a hook rewrote the input, and now {problem}"
             return Refused(verdict.input, "hook", words, words, "error")
-        judgement = self._by_rules(call, verdict)
+        judgement = self._gate.settle(self._by_rules(call, verdict), tool.name, verdict.input)
         if judgement.behavior == "deny":
             return _denied_by_rule(verdict.input, judgement)
         if judgement.behavior == "allow" and again is None:
-            by: DecidedBy = "hook" if verdict.behavior == "allow" else "rule"
-            return Allowed(tool, verdict.input, by, judgement.reason, judgement.rule, context=verdict.context)
+            by, rule = judgement.by, judgement.rule
+            return Allowed(tool, verdict.input, by, judgement.reason, rule, context=verdict.context)
         firm = judgement.rule is not None
         return await self._ask(key, tool, verdict, again or judgement.reason, firm=firm)
 
@@ -133,9 +133,9 @@ class Judging:
         if final.behavior == "ask" and final.rule is not None:
             return final
         if verdict.behavior == "ask":
-            return Judgement("ask", verdict.reason or "a hook asks", "hook")
+            return Judgement("ask", verdict.reason or "a hook asks", "hook", by="hook")
         if verdict.behavior == "allow":
-            return Judgement("allow", verdict.reason or "a hook allowed it")
+            return Judgement("allow", verdict.reason or "a hook allowed it", by="hook")
         return final
 
     async def _ask(
@@ -173,9 +173,10 @@ class Judging:
                     if not isinstance(judged, str):
                         return judged
                     reason = judged
-                case DenyCall(words, stop):
-                    told = f"Denied by the user: {words}" if words else "Denied by the user"
-                    return Refused(input_, "person", words or "denied", told, waited=waited, stop=stop)
+                case DenyCall(words, stop, by):
+                    told = "Denied by the user" if by == "person" else "Denied"
+                    told = f"{told}: {words}" if words else told
+                    return Refused(input_, by, words or "denied", told, waited=waited, stop=stop)
 
     def _edited(
         self, tool: Tool, verdict: CallVerdict, edited: JsonObject, waited: float
@@ -195,7 +196,7 @@ class Judging:
 
 def _denied_by_rule(input: JsonObject, judgement: Judgement) -> Refused:
     told = f"Denied: {judgement.reason}"
-    return Refused(input, "rule", judgement.reason, told, rule=judgement.rule)
+    return Refused(input, judgement.by, judgement.reason, told, rule=judgement.rule)
 
 
 def _word(answer: object) -> Literal["allowed", "remembered", "denied", "covered"]:

@@ -13,10 +13,19 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from agent_tui_core.agent.calls import Calls, ProposedCall, Round
+from agent_tui_core.agent.compaction import Compaction
+from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN
 from agent_tui_core.agent.conversation import Conversation
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.blocks import Text, ToolResult
-from agent_tui_core.errors import AgentTuiError, HistoryError, ProviderError, ProviderRefused, StreamTruncated
+from agent_tui_core.errors import (
+    AgentTuiError,
+    ContextExceeded,
+    HistoryError,
+    ProviderError,
+    ProviderRefused,
+    StreamTruncated,
+)
 from agent_tui_core.events import (
     Body,
     MessageCommitted,
@@ -53,6 +62,8 @@ class LoopSettings:
     max_tool_iterations: int = 25
     """How many rounds of calls one run may make."""
     retries: int = 3
+    context_limit: int | None = None
+    """Tokens that the model can read; None is unknown: room is made when the provider says it is full."""
 
 
 @dataclass(slots=True)
@@ -61,6 +72,8 @@ class _Run:
     usage: Usage = field(default_factory=Usage)
     reply: Accumulator = field(default_factory=Accumulator)
     round: Round | None = None
+    made_room: bool = False
+    """The provider said that the context is full, and room was made: once in a run."""
 
 
 class Loop:
@@ -82,6 +95,10 @@ class Loop:
         self._journal = journal
         self._settings = settings
         self._jitter = jitter
+        overhead = len(settings.system_prompt) + sum(len(str(spec)) for spec in settings.tools)
+        self._compaction = Compaction(
+            provider, conversation, journal, settings.model, overhead // CHARACTERS_PER_TOKEN
+        )
         self.ended: RunEnded | None = None
         """How the last run ended; None while one is going on, and after a bug."""
         self.failure: AgentTuiError | None = None
@@ -129,6 +146,8 @@ class Loop:
         rounds = 0
         while True:
             run.iterations += 1
+            if self._compaction.is_due(self._settings.context_limit):
+                await self._make_room(run)
             answer, proposed = await self._ask(run)
             stop = answer.stop_reason
             if stop in {"length", "content_filter", "error"}:
@@ -173,6 +192,10 @@ class Loop:
                 if run.reply.ended is None:
                     raise StreamTruncated("the answer stopped before it was whole")
                 return
+            except ContextExceeded:
+                if run.reply.started or run.made_room or not await self._make_room(run):
+                    raise
+                run.made_room = True
             except ProviderError as error:
                 delay = self._delay(error, attempt)
                 if run.reply.started or delay is None:
@@ -180,6 +203,23 @@ class Loop:
                 attempt += 1
                 self._journal.emit(RequestRetrying(attempt, self._settings.retries, delay, str(error)))
                 await asyncio.sleep(delay)
+
+    async def compact(self) -> RunEnded:
+        """Summarise the oldest part of the conversation now, as a run of its own without a prompt."""
+        run = _Run()
+        await self._journal.commit(RunStarted(None))
+        try:
+            made = await self._make_room(run)
+        except asyncio.CancelledError:
+            return await self._end(run, "interrupted", "by you")
+        if not made:
+            return await self._end(run, "failed", "there was nothing to summarise, or no summary came")
+        return await self._end(run, "completed", "")
+
+    async def _make_room(self, run: _Run) -> bool:
+        room = await self._compaction.make_room(self._settings.context_limit)
+        run.usage = run.usage.plus(room.usage)
+        return room.made
 
     def _request(self) -> ModelRequest:
         settings = self._settings

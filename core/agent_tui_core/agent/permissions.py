@@ -32,6 +32,8 @@ class Judgement:
     reason: str
     rule: str | None = None
     """The rule that decided; None when no rule spoke."""
+    by: Literal["rule", "hook", "policy"] = "rule"
+    """Who says so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,8 @@ def _refuse(problem: ErrorDetails, table: dict[str, Any], file: str) -> NoReturn
         message = "is missing"
     elif kind in _EXPECTED:
         message = f"should be {_EXPECTED[kind]}, not {_kind_of(_at(table, loc))}"
+    elif kind == "literal_error":
+        message = f"should be {bounds.get('expected')}"
     elif kind == "greater_than_equal":
         message = f"should be at least {bounds.get('ge'):g}"
     elif kind == "less_than_equal":

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from agent_tui_core.text import safe_line
+from agent_tui_core.wire.protocols import WireProtocol
 
 DEFAULT_TOOL_ITERATIONS: Final = 25
 DEFAULT_PROFILE: Final = "default"
@@ -48,7 +49,7 @@ Temperature: TypeAlias = Annotated[float, Exactly(0, 2)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderSettings:
-    """`[providers.NAME]`: a server that speaks the OpenAI protocol."""
+    """`[providers.NAME]`: a server, and the protocol that it speaks."""
 
     __pydantic_config__ = {"extra": "forbid"}  # noqa: RUF012 - pydantic reads it, slots forbid more
 
@@ -57,6 +58,11 @@ class ProviderSettings:
     """The *name* of the environment variable that holds the key; None sends none."""
     models: tuple[str, ...] = ()
     """The first one is used where an agent names none."""
+    protocol: WireProtocol = "chat"
+    think_tags: Switch = False
+    """Text that begins with `<think>` is reasoning, for servers that do not tell them apart."""
+    thinking: Switch = False
+    """Ask for thinking (Anthropic) or for summaries of it (Responses)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,8 @@ class AgentSettings:
     tools: tuple[str, ...] | None = None
     """None offers all built-in tools, an empty list none."""
     max_tool_iterations: Iterations = DEFAULT_TOOL_ITERATIONS
+    context_limit: Tokens | None = None
+    """Tokens that the model can read; near it the oldest part of the conversation is summarised."""
     workspace: str | None = None
     max_tokens: Tokens | None = None
     temperature: Temperature | None = None

@@ -24,11 +24,14 @@ from agent_tui_core.config.models import (
 from agent_tui_core.config.paths import absolute, config_dir, data_dir
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.text import safe_line
+from agent_tui_core.wire.protocols import WireProtocol
 
 OPENAI_BASE_URL: Final = "https://api.openai.com/v1"
 OPENAI_MODEL: Final = "gpt-4.1-mini"
 """What is asked at OpenAI when nobody named a model: its list of models has no useful first one."""
 OPENAI_KEY: Final = "OPENAI_API_KEY"
+ANTHROPIC_BASE_URL: Final = "https://api.anthropic.com/v1"
+ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
 MOST_AGENTS: Final = 64
 
 SYSTEM_PROMPT: Final = """\
@@ -69,6 +72,9 @@ class ProviderProfile:
     base_url: str
     api_key_env: str | None
     models: tuple[str, ...]
+    protocol: WireProtocol = "chat"
+    think_tags: bool = False
+    thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,8 @@ class AgentProfile:
     """Absolute, links resolved; `check_agent` says whether it is there."""
     max_tokens: int | None
     temperature: float | None
+    context_limit: int | None = None
+    """Tokens that the model can read; None waits until the provider says that it is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +234,21 @@ def _providers(
         return {name: _provider(name, provider) for name, provider in settings.providers.items()}
     if environ.get(OPENAI_KEY):
         return {"openai": ProviderProfile("openai", OPENAI_BASE_URL, OPENAI_KEY, ())}
+    if environ.get(ANTHROPIC_KEY):
+        return {"anthropic": ProviderProfile("anthropic", ANTHROPIC_BASE_URL, ANTHROPIC_KEY, (), "anthropic")}
     return {}
 
 
 def _provider(name: str, settings: ProviderSettings) -> ProviderProfile:
-    return ProviderProfile(name, settings.base_url.rstrip("/"), settings.api_key_env, settings.models)
+    return ProviderProfile(
+        name,
+        settings.base_url.rstrip("/"),
+        settings.api_key_env,
+        settings.models,
+        settings.protocol,
+        settings.think_tags,
+        settings.thinking,
+    )
 
 
 def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> AgentProfile:
@@ -248,6 +266,7 @@ def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> 
         workspace=folder,
         max_tokens=agent.max_tokens,
         temperature=agent.temperature,
+        context_limit=agent.context_limit,
     )
 
 

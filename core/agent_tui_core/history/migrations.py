@@ -115,6 +115,20 @@ _FIRST: tuple[str, ...] = (
         FOREIGN KEY (conversation_id, run_id) REFERENCES runs (conversation_id, id)
     ) WITHOUT ROWID
     """,
+    """
+    CREATE TABLE compactions (
+        id TEXT NOT NULL PRIMARY KEY,
+        conversation_id TEXT NOT NULL,
+        run_id TEXT NOT NULL,
+        summary TEXT NOT NULL,
+        covers TEXT NOT NULL,
+        tokens_before INTEGER NOT NULL,
+        tokens_after INTEGER NOT NULL,
+        at REAL NOT NULL,
+        undone_at REAL,
+        FOREIGN KEY (conversation_id, run_id) REFERENCES runs (conversation_id, id)
+    )
+    """,
     "CREATE INDEX tool_calls_of_conversation ON tool_calls (conversation_id)",
     *(
         f"CREATE TRIGGER {table}_keep_{verb.lower()} BEFORE {verb} ON {table} "

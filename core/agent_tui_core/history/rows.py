@@ -15,6 +15,8 @@ from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import (
     Body,
     CallOutcome,
+    Compacted,
+    CompactionUndone,
     DecidedBy,
     MessageCommitted,
     RunEnd,
@@ -24,6 +26,17 @@ from agent_tui_core.events import (
     ToolJudged,
     ToolProposed,
     ToolStarted,
+)
+from agent_tui_core.history.statements import (
+    ADD_MESSAGE,
+    COMPACT,
+    END_CALL,
+    END_RUN,
+    JUDGE,
+    PROPOSE,
+    START_CALL,
+    START_RUN,
+    UNDO_COMPACTION,
 )
 from agent_tui_core.history.values import (
     Fields,
@@ -43,7 +56,15 @@ from agent_tui_core.history.values import (
 from agent_tui_core.messages import Message, Role
 
 DurableBody: TypeAlias = (
-    RunStarted | MessageCommitted | ToolProposed | ToolJudged | ToolStarted | ToolEnded | RunEnded
+    RunStarted
+    | MessageCommitted
+    | ToolProposed
+    | ToolJudged
+    | ToolStarted
+    | ToolEnded
+    | Compacted
+    | CompactionUndone
+    | RunEnded
 )
 SqlValue: TypeAlias = str | bytes | int | float | None
 
@@ -60,62 +81,27 @@ class Change:
     values: Mapping[str, SqlValue]
 
 
-_START_RUN = """
-    INSERT INTO runs (id, conversation_id, prompt, started_at)
-    VALUES (:run_id, :conversation_id, :prompt, :at)
-"""
-_END_RUN = """
-    UPDATE runs SET ended_at = :at, ended_as = :ended_as, reason = :reason,
-        iterations = :iterations, usage = :usage
-    WHERE id = :run_id AND conversation_id = :conversation_id AND ended_at IS NULL
-"""
-_ADD_MESSAGE = """
-    INSERT INTO messages (id, conversation_id, seq, run_id, role, blocks, stop_reason, usage, at)
-    VALUES (:id, :conversation_id, :seq, :run_id, :role, :blocks, :stop_reason, :usage, :at)
-"""
-_PROPOSE = """
-    INSERT INTO tool_calls (
-        key, conversation_id, run_id, message_id, ordinal, wire_id, name,
-        proposed_at, proposed_input, broken, raw, opaque
-    ) VALUES (
-        :key, :conversation_id, :run_id, :message_id,
-        (SELECT count(*) FROM tool_calls WHERE message_id = :message_id),
-        :wire_id, :name, :at, :proposed_input, :broken, :raw, :opaque
-    )
-"""
-_JUDGE = """
-    UPDATE tool_calls SET judged_at = :at, allowed = :allowed, decided_by = :decided_by, reason = :reason,
-        rule = :rule, judged_input = :judged_input, waited = :waited
-    WHERE key = :key AND conversation_id = :conversation_id AND judged_at IS NULL AND ended_at IS NULL
-"""
-_START_CALL = """
-    UPDATE tool_calls SET started_at = :at, executed_input = :executed_input
-    WHERE key = :key AND conversation_id = :conversation_id AND started_at IS NULL AND ended_at IS NULL
-"""
-_END_CALL = """
-    UPDATE tool_calls SET ended_at = :at, outcome = :outcome, seconds = :seconds,
-        result = :result, preview = :preview
-    WHERE key = :key AND conversation_id = :conversation_id AND ended_at IS NULL
-"""
-
-
 def change_of(run_id: str, body: Body) -> Change:
     """Return what to write for a body; TypeError when it is not durable, HistoryError when it has no JSON."""
     match body:
         case RunStarted(prompt):
             form = None if prompt is None else to_json(message_form(prompt))
-            return Change("RunStarted", run_id, _START_RUN, {"prompt": form})
+            return Change("RunStarted", run_id, START_RUN, {"prompt": form})
         case MessageCommitted(message):
-            return Change("MessageCommitted", message.id, _ADD_MESSAGE, _message_values(message))
+            return Change("MessageCommitted", message.id, ADD_MESSAGE, _message_values(message))
         case ToolProposed(key):
-            return Change("ToolProposed", key, _PROPOSE, _proposed_values(body))
+            return Change("ToolProposed", key, PROPOSE, _proposed_values(body))
         case ToolJudged(key):
-            return Change("ToolJudged", key, _JUDGE, _judged_values(body))
+            return Change("ToolJudged", key, JUDGE, _judged_values(body))
         case ToolStarted(key):
             started: dict[str, SqlValue] = {"key": key, "executed_input": to_json(body.input)}
-            return Change("ToolStarted", key, _START_CALL, started)
+            return Change("ToolStarted", key, START_CALL, started)
         case ToolEnded(key):
-            return Change("ToolEnded", key, _END_CALL, _ended_values(body))
+            return Change("ToolEnded", key, END_CALL, _ended_values(body))
+        case Compacted():
+            return Change("Compacted", body.id, COMPACT, _compacted_values(body))
+        case CompactionUndone(compaction_id):
+            return Change("CompactionUndone", compaction_id, UNDO_COMPACTION, {"id": compaction_id})
         case RunEnded():
             ended: dict[str, SqlValue] = {
                 "ended_as": body.end,
@@ -123,7 +109,7 @@ def change_of(run_id: str, body: Body) -> Change:
                 "iterations": body.iterations,
                 "usage": to_json(usage_form(body.usage)),
             }
-            return Change("RunEnded", run_id, _END_RUN, ended)
+            return Change("RunEnded", run_id, END_RUN, ended)
         case _:
             raise TypeError(f"{type(body).__name__} is not kept in history")
 
@@ -186,6 +172,16 @@ def _ended_values(body: ToolEnded) -> dict[str, SqlValue]:
     }
 
 
+def _compacted_values(body: Compacted) -> dict[str, SqlValue]:
+    return {
+        "id": body.id,
+        "summary": storable(body.summary),
+        "covers": body.covers,
+        "tokens_before": body.tokens_before,
+        "tokens_after": body.tokens_after,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRows:
     """The rows of one conversation, by key, from which its bodies are put together again."""
@@ -193,6 +189,7 @@ class StoredRows:
     runs: dict[str, Fields] = field(default_factory=dict)
     messages: dict[str, Fields] = field(default_factory=dict)
     calls: dict[str, Fields] = field(default_factory=dict)
+    compactions: dict[str, Fields] = field(default_factory=dict)
 
     @classmethod
     def read(cls, connection: sqlite3.Connection, conversation_id: str) -> StoredRows:
@@ -206,7 +203,9 @@ class StoredRows:
             named = (fields_of(row, f"history row {table} {row[key]}") for row in found)
             return {each.text(key): each for each in named}
 
-        return cls(rows("runs", "id"), rows("messages", "id"), rows("tool_calls", "key"))
+        return cls(
+            rows("runs", "id"), rows("messages", "id"), rows("tool_calls", "key"), rows("compactions", "id")
+        )
 
     def body(self, kind: str, ref: str) -> DurableBody:
         """The body of an entry; HistoryError when its row is missing or wrong."""
@@ -228,6 +227,10 @@ class StoredRows:
                 return ToolStarted(row.text("key"), row.parsed("executed_input").object("executed_input"))
             case "ToolEnded":
                 return _ended(self._row(self.calls, kind, ref))
+            case "Compacted":
+                return _compacted(self._row(self.compactions, kind, ref))
+            case "CompactionUndone":
+                return CompactionUndone(self._row(self.compactions, kind, ref).text("id"))
             case _:
                 return self._refuse(kind, ref)
 
@@ -300,6 +303,16 @@ def _ended(row: Fields) -> ToolEnded:
         outcome=row.one_of("outcome", get_args(CallOutcome)),
         seconds=row.number("seconds"),
         preview=None if row.absent("preview") else preview_of(row.parsed("preview").inner("preview")),
+    )
+
+
+def _compacted(row: Fields) -> Compacted:
+    return Compacted(
+        id=row.text("id"),
+        summary=row.text("summary"),
+        covers=row.text("covers"),
+        tokens_before=row.count("tokens_before"),
+        tokens_after=row.count("tokens_after"),
     )
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import httpx
 
 from agent_tui_core.providers.http import collect
-from agent_tui_core.providers.openai import endpoint, model_names
 from agent_tui_core.providers.ports import LOCAL_SERVERS
+from agent_tui_core.providers.server import endpoint, model_names
 
 __all__ = ["LOCAL_SERVERS", "FoundServer", "probe"]
 

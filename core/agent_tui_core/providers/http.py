@@ -1,6 +1,6 @@
 """Owns the way to a model's server and back: the HTTP client, one streamed POST, and what its failures mean.
 
-Refuses to know what the events say (`wire/openai` does), to follow redirects, and to show an API key.
+Refuses to know what the events say (an `AnswerStream` of `wire/` does), to follow redirects, to show a key.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from agent_tui_core.errors import (
 )
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.openai import ChatStream, refusal, whole_answer
+from agent_tui_core.wire.answer import AnswerStream
+from agent_tui_core.wire.refusals import refusal
 from agent_tui_core.wire.sse import SseParser
 from agent_tui_core.wire.surrogates import mended
 
@@ -42,6 +43,7 @@ _DIRECT = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 _BEFORE_CONTENT = b"\xef\xbb\xbf \t\r\n"
 _TITLE = re.compile(rb"<title[^>]*>([^<]*)", re.IGNORECASE)
 _SHORTEST_SECRET = 8
+_SECRET_HEADERS = ("Authorization", "x-api-key")
 
 
 def http_client(
@@ -78,7 +80,7 @@ async def stream_events(
     *,
     headers: Mapping[str, str],
     body: Mapping[str, Any],
-    stream: ChatStream,
+    stream: AnswerStream,
 ) -> AsyncGenerator[StreamEvent, None]:
     """POST `body` and yield what the answer says, as it arrives; closing the generator hangs up at once.
 
@@ -91,7 +93,7 @@ async def stream_events(
     try:
         response = await _send(client, request)
         try:
-            async with aclosing(_answer(response, body, stream)) as events:
+            async with aclosing(_answer(response, stream)) as events:
                 async for event in events:
                     started = True
                     yield event
@@ -214,9 +216,7 @@ def _encode(body: Mapping[str, Any]) -> bytes:
     return mended(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
-async def _answer(
-    response: httpx.Response, body: Mapping[str, Any], stream: ChatStream
-) -> AsyncGenerator[StreamEvent, None]:
+async def _answer(response: httpx.Response, stream: AnswerStream) -> AsyncGenerator[StreamEvent, None]:
     if response.status_code != 200:
         raise await refused(response)
     chunks = response.aiter_bytes()
@@ -228,7 +228,7 @@ async def _answer(
         document = await collect(chunks, MAX_JSON_BODY + 1, head)
         if len(document) > MAX_JSON_BODY:
             raise StreamMalformed(f"{host(response.url)} sent a JSON answer of more than 16 MiB")
-        for event in whole_answer(document, _tool_names(body)):
+        for event in stream.whole(document):
             yield event
         return
     async with aclosing(_events(response.request, chunks, head, stream)) as events:
@@ -258,7 +258,7 @@ async def _first_bytes(chunks: AsyncIterator[bytes]) -> bytes:
 
 
 async def _events(
-    request: httpx.Request, chunks: AsyncIterator[bytes], head: bytes, stream: ChatStream
+    request: httpx.Request, chunks: AsyncIterator[bytes], head: bytes, stream: AnswerStream
 ) -> AsyncGenerator[StreamEvent, None]:
     parser, chunk, started = SseParser(), head, False
     broken: httpx.HTTPError | None = None
@@ -295,15 +295,12 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
                 pass
 
 
-def _tool_names(body: Mapping[str, Any]) -> list[str]:
-    return [tool["function"]["name"] for tool in body.get("tools") or ()]
-
-
 def hide_key(error: ProviderError, request: httpx.Request) -> None:
     """Take the API key out of an error, for servers that repeat it."""
-    secret = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    if len(secret) < _SHORTEST_SECRET:
-        return
-    error.args = tuple(str(part).replace(secret, "(key)") for part in error.args)
-    if isinstance(error, ProviderRefused):
-        error.body = error.body.replace(secret, "(key)")
+    for header in _SECRET_HEADERS:
+        secret = request.headers.get(header, "").removeprefix("Bearer ")
+        if len(secret) < _SHORTEST_SECRET:
+            continue
+        error.args = tuple(str(part).replace(secret, "(key)") for part in error.args)
+        if isinstance(error, ProviderRefused):
+            error.body = error.body.replace(secret, "(key)")

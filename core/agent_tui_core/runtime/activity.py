@@ -7,6 +7,7 @@ from agent_tui_core.events import (
     ApprovalRequested,
     ApprovalSettled,
     Body,
+    CompactionStarted,
     ReasoningDelta,
     RequestRetrying,
     RequestStarted,
@@ -54,6 +55,8 @@ class Activity:
                 return self._to("connecting")
             case RequestStarted(model, _):
                 return self._to("connecting", model)
+            case CompactionStarted():
+                return self._to("connecting", "summarising to make room")
             case RequestRetrying(attempt, attempts, delay, reason):
                 return self._to("retrying", f"{attempt} of {attempts}, in {delay:.0f} s: {reason}")
             case RunEnded(end, reason):

@@ -10,9 +10,10 @@ from pathlib import Path
 from agent_tui_core.agent.approvals import ApprovalDesk
 from agent_tui_core.agent.calls import Calls
 from agent_tui_core.agent.conversation import Conversation
-from agent_tui_core.agent.gate import AgentIdentity, PersonGate
+from agent_tui_core.agent.gate import AgentIdentity, Gate, PersonGate
 from agent_tui_core.agent.loop import Loop, LoopSettings
 from agent_tui_core.agent.permissions import Permissions
+from agent_tui_core.agent.policy import Policy, PolicyGate
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.profiles import AgentProfile
 from agent_tui_core.history.store import History
@@ -38,13 +39,24 @@ class Birth:
 
 
 class Assembly:
-    """Makes agents that share a session's history, rules, desk and hooks."""
+    """Makes agents that share a session's history, rules, desk and hooks.
 
-    def __init__(self, history: History, permissions: Permissions, desk: ApprovalDesk, hooks: Hooks) -> None:
+    Without a policy, and with one that asks, open calls go to the desk.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        permissions: Permissions,
+        desk: ApprovalDesk,
+        hooks: Hooks,
+        policy: Policy | None = None,
+    ) -> None:
         self._history = history
         self._permissions = permissions
         self._desk = desk
         self._hooks = hooks
+        self._policy = policy
 
     def worker(self, birth: Birth) -> Worker:
         """Put an agent together; it does nothing yet."""
@@ -57,7 +69,9 @@ class Assembly:
         )
         branch = partial(current_branch, who.workspace)
         asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
-        gate = PersonGate(asks, self._permissions, self._desk)
+        gate: Gate = PersonGate(asks, self._permissions, self._desk)
+        if self._policy is not None and self._policy.rest != "ask":
+            gate = PolicyGate(asks, self._permissions, self._policy)
         calls = Calls(registry, self._hooks, gate, journal, ToolContext(who.workspace, who.id))
         settings = LoopSettings(
             model=who.model,
@@ -66,6 +80,7 @@ class Assembly:
             max_tokens=profile.max_tokens,
             temperature=profile.temperature,
             max_tool_iterations=profile.max_tool_iterations,
+            context_limit=profile.context_limit,
         )
         loop = Loop(birth.provider, conversation, calls, journal, settings)
         return Worker(who, conversation, outbox, journal, loop, self._hooks, branch)
@@ -77,9 +92,13 @@ def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
         "provider": connection.name,
         "base_url": connection.base_url,
         "model": connection.model,
+        "protocol": connection.protocol,
+        "think_tags": connection.think_tags,
+        "thinking": connection.thinking,
         "system_prompt": profile.system_prompt,
         "tools": None if profile.tools is None else list(profile.tools),
         "max_tool_iterations": profile.max_tool_iterations,
+        "context_limit": profile.context_limit,
         "workspace": str(profile.workspace),
         "max_tokens": profile.max_tokens,
         "temperature": profile.temperature,
@@ -96,6 +115,7 @@ def profile_from(name: str, stored: JsonObject) -> AgentProfile:
         system_prompt=_text(stored, "system_prompt") or "",
         tools=tuple(str(tool) for tool in tools) if isinstance(tools, list | tuple) else None,
         max_tool_iterations=_whole(stored, "max_tool_iterations") or 25,
+        context_limit=_whole(stored, "context_limit"),
         workspace=Path(_text(stored, "workspace") or "."),
         max_tokens=_whole(stored, "max_tokens"),
         temperature=value if isinstance(value := stored.get("temperature"), int | float) else None,

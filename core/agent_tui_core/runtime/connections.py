@@ -16,14 +16,22 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_tui_core.blocks import JsonObject
-from agent_tui_core.config.profiles import AgentProfile, Plan, ProviderProfile, api_key
+from agent_tui_core.config.profiles import (
+    ANTHROPIC_BASE_URL,
+    AgentProfile,
+    Plan,
+    ProviderProfile,
+    api_key,
+)
 from agent_tui_core.errors import ConfigError, ProviderError, ProviderRefused
 from agent_tui_core.events import AnswerEnded, StreamEvent
 from agent_tui_core.messages import ModelRequest
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.providers.choice import make_provider
 from agent_tui_core.providers.demo_cast import DEMO_BASE_URL
 from agent_tui_core.providers.later import LaterProvider
 from agent_tui_core.providers.ports import LOCAL_SERVERS, listening
+from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
 
 if TYPE_CHECKING:
     import httpx
@@ -40,6 +48,9 @@ class Connection:
     name: str
     base_url: str
     model: str
+    protocol: WireProtocol = "chat"
+    think_tags: bool = False
+    thinking: bool = False
 
 
 class GoneProvider:
@@ -103,7 +114,7 @@ class Connections:
             raise ConfigError(f"the agent {profile.name!r} has no provider", key="provider")
         provider = self._provider(chosen)
         model = profile.model or next(iter(chosen.models), None) or await self._first_model(chosen, provider)
-        return Connection(provider, chosen.name, chosen.base_url, model)
+        return _connection(provider, chosen, model)
 
     def reconnect(self, stored: JsonObject) -> Connection:
         """Return the way to a resumed agent's model, by what was stored of it."""
@@ -112,10 +123,10 @@ class Connections:
             return self._demo(model)
         chosen = self._profiles.get(name)
         if chosen is None and urlsplit(url).hostname in _LOOPBACK:
-            chosen = ProviderProfile(name, url, None, ())
+            chosen = _as_stored(name, url, stored)
         if chosen is None:
             return Connection(GoneProvider(name), name, url, model)
-        return Connection(self._provider(chosen), chosen.name, chosen.base_url, model)
+        return _connection(self._provider(chosen), chosen, model)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -136,20 +147,26 @@ class Connections:
 
     def _provider(self, profile: ProviderProfile) -> ModelProvider:
         key = api_key(profile, self._environ)
-        return self._later(profile.name, profile.base_url, key, demo=False)
+        return self._later(profile, key, demo=False)
 
     def _demo(self, model: str) -> Connection:
-        return Connection(self._later(DEMO, DEMO_BASE_URL, None, demo=True), DEMO, DEMO_BASE_URL, model)
+        profile = ProviderProfile(DEMO, DEMO_BASE_URL, None, ())
+        return _connection(self._later(profile, None, demo=True), profile, model)
 
-    def _later(self, name: str, base_url: str, key: str | None, *, demo: bool) -> ModelProvider:
+    def _later(self, profile: ProviderProfile, key: str | None, *, demo: bool) -> ModelProvider:
         def make() -> ModelProvider:
-            from agent_tui_core.providers.openai import OpenAIProvider
+            return make_provider(
+                profile.protocol,
+                self._client(demo=demo),
+                profile.base_url,
+                key,
+                think_tags=profile.think_tags,
+                thinking=profile.thinking,
+            )
 
-            return OpenAIProvider(self._client(demo=demo), base_url, key)
-
-        if name not in self._made:
-            self._made[name] = LaterProvider(make)
-        return self._made[name]
+        if profile.name not in self._made:
+            self._made[profile.name] = LaterProvider(make)
+        return self._made[profile.name]
 
     def _client(self, *, demo: bool = False) -> httpx.AsyncClient:
         from agent_tui_core.providers.http import http_client
@@ -166,7 +183,8 @@ class Connections:
 
     async def _first_model(self, profile: ProviderProfile, provider: ModelProvider) -> str:
         remedy = "name one with --model, AGENT_TUI_MODEL, or model = … in the agent's profile"
-        if urlsplit(profile.base_url).hostname not in _LOOPBACK:
+        newest_first = profile.base_url == ANTHROPIC_BASE_URL
+        if urlsplit(profile.base_url).hostname not in _LOOPBACK and not newest_first:
             raise ConfigError(f"no model is named for the provider {profile.name!r}; {remedy}", key="model")
         try:
             offered = await provider.models()
@@ -175,3 +193,23 @@ class Connections:
         if not offered:
             raise ConfigError(f"the server at {profile.base_url} offers no model; {remedy}", key="model")
         return offered[0]
+
+
+def _connection(provider: ModelProvider, profile: ProviderProfile, model: str) -> Connection:
+    return Connection(
+        provider,
+        profile.name,
+        profile.base_url,
+        model,
+        profile.protocol,
+        profile.think_tags,
+        profile.thinking,
+    )
+
+
+def _as_stored(name: str, base_url: str, stored: JsonObject) -> ProviderProfile:
+    """A local server that is not configured, as it was asked before; it takes no key."""
+    spoken = stored.get("protocol")
+    protocol: WireProtocol = next((known for known in PROTOCOLS if known == spoken), "chat")
+    think_tags, thinking = (stored.get(key) is True for key in ("think_tags", "thinking"))
+    return ProviderProfile(name, base_url, None, (), protocol, think_tags, thinking)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from agent_tui_core.agent.approvals import ApprovalDesk
 from agent_tui_core.agent.permissions import Permissions
+from agent_tui_core.agent.policy import Policy
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.profiles import AgentProfile, Plan, check_agent
 from agent_tui_core.errors import ConfigError
@@ -27,10 +29,16 @@ from agent_tui_core.runtime.worker import Worker, WorkerIdentity
 
 log = logging.getLogger(__name__)
 
+_COUNTED = re.compile(r"agent-\d+")
+"""A name that nobody chose."""
 HISTORY_FILE = "history.db"
 DEMO_GREETING = (
     "This is the built-in demo: scripted agents, real tools, a sample workspace. "
     "Connect a model: start Ollama or LM Studio, or set OPENAI_API_KEY or OPENAI_BASE_URL."
+)
+NO_MODEL = (
+    "no model is configured, and no local server answers. Start Ollama or LM Studio, set OPENAI_API_KEY or "
+    "OPENAI_BASE_URL, say --base-url, or try the scripted one with --demo"
 )
 
 
@@ -44,16 +52,17 @@ class Session:
         history: History,
         connections: Connections,
         hooks: Hooks,
+        policy: Policy | None = None,
     ) -> None:
         self.plan = plan
         self.id = session_id
-        self.permissions = Permissions()
+        self.permissions = Permissions(policy.rules() if policy else None)
         self.desk = ApprovalDesk(self.permissions.session.add_allow)
         self.greeting = ""
         """What a person should know about where the models come from; empty when they said it themselves."""
         self._history = history
         self._connections = connections
-        self._assembly = Assembly(history, self.permissions, self.desk, hooks)
+        self._assembly = Assembly(history, self.permissions, self.desk, hooks, policy)
         self._supervisor = Supervisor()
         self._demo_workspace: Path | None = None
         self._openings: list[tuple[Worker, str]] = []
@@ -144,7 +153,8 @@ class Session:
         roles = islice(cycle(demo_agents()), len(wanted) or len(demo_agents()))
         for index, role in enumerate(roles):
             base = wanted[index] if wanted else self.plan.profiles["default"]
-            name = base.name if wanted else self._free_name(role.name)
+            chosen = wanted and not _COUNTED.fullmatch(base.name)
+            name = base.name if chosen else self._free_name(role.name)
             profile = replace(base, name=name, model=role.model, system_prompt=role.system_prompt)
             worker = await self._make(replace(profile, workspace=self._demo_folder(), provider=None))
             self._openings.append((worker, role.prompt))
@@ -214,9 +224,10 @@ class Session:
     def _free_name(self, wanted: str) -> str:
         taken = {worker.name for worker in self.workers}
         stem = "agent" if wanted == "default" else wanted
-        names = (f"{stem}-{number}" for number in range(1, len(taken) + 2))
         if stem != "agent" and stem not in taken:
             return stem
+        first = 1 if stem == "agent" else 2
+        names = (f"{stem}-{number}" for number in range(first, len(taken) + 3))
         return next(name for name in names if name not in taken)
 
 
@@ -227,9 +238,11 @@ async def open_session(
     resume: str | None = None,
     demo_pace: float = 1.0,
     hooks: Hooks | None = None,
+    policy: Policy | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session by plan, or an earlier one: `resume` is the start of its id, or "" for the newest.
 
+    Without a policy a person answers at the desk. With one nobody may look: the demo has to be asked for.
     Raises `ConfigError` and `HistoryError` before anything runs. `Session.start` sets the agents to work.
     """
     history = await History.open(plan.data_dir / HISTORY_FILE)
@@ -239,13 +252,16 @@ async def open_session(
         connections = Connections(plan, demo=demo, demo_pace=demo_pace)
         if stored is None:
             await connections.settle()
+            if policy is not None and connections.demo and not demo:
+                await connections.close()
+                raise ConfigError(NO_MODEL)
             session_id = await history.start_session(str(plan.workspace), demo=connections.demo)
         else:
             session_id = stored.id
     except BaseException:
         await history.close()
         raise
-    session = Session(plan, session_id, history, connections, hooks or Hooks())
+    session = Session(plan, session_id, history, connections, hooks or Hooks(), policy)
     try:
         if stored is None:
             await session.begin()

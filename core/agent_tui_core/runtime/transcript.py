@@ -16,6 +16,8 @@ from agent_tui_core.events import (
     ApprovalRequested,
     ApprovalSettled,
     Body,
+    Compacted,
+    CompactionUndone,
     Event,
     MessageCommitted,
     Noticed,
@@ -49,6 +51,10 @@ from agent_tui_core.runtime.entries import (
     UserEntry,
 )
 
+_COMPACTED = (
+    "What was said up to here is summarised for the model: ~{} → ~{} tokens. Nothing is lost: it stays in the "
+    "history, and the palette can undo it."
+)
 PROGRESS_KEPT = 8_000
 """Characters of a running tool's output that an entry keeps: the end of it."""
 
@@ -123,6 +129,10 @@ class Transcript:
                 | ToolEnded()
             ):
                 self._apply_to_call(body, at)
+            case Compacted(tokens_before=before, tokens_after=after):
+                self._add(NoticeEntry("info", _COMPACTED.format(_count(before), _count(after))))
+            case CompactionUndone():
+                self._add(NoticeEntry("info", "The summary was undone: the model reads everything again."))
             case RunEnded(end, reason):
                 self._end_run(end, reason, at)
             case StateChanged(state, detail):
@@ -310,3 +320,7 @@ class Transcript:
         self.entries.append(entry)
         self.dirty.add(len(self.entries) - 1)
         return len(self.entries) - 1
+
+
+def _count(tokens: int) -> str:
+    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)

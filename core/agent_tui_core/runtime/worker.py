@@ -19,6 +19,8 @@ from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import (
     AgentState,
     Body,
+    Compacted,
+    CompactionUndone,
     MessageCommitted,
     Noticed,
     PromptReturned,
@@ -42,6 +44,10 @@ class Runner(Protocol):
 
     async def run(self, prompt: Message | None) -> RunEnded:
         """Run to one of the four ends."""
+        ...
+
+    async def compact(self) -> RunEnded:
+        """Summarise the oldest part of the conversation, as a run of its own."""
         ...
 
 
@@ -84,6 +90,7 @@ class Worker:
         self._interrupting = False
         self._closed = False
         self._goes_on = False
+        self._last_run: str | None = None
 
     # --- what it is -----------------------------------------------------------------------------------------
 
@@ -177,8 +184,14 @@ class Worker:
             self._interrupting = True
             if changed := self._journal.activity.stop():
                 self._outbox.append(changed)
-            self._task.cancel()
+            if self._outbox.run_id is not None:
+                self._task.cancel()
         return True
+
+    def hurry(self) -> None:
+        """Let a run that is stopping stop at once: what it runs is killed without grace."""
+        if self._interrupting and self.busy and self._task is not None and self._outbox.run_id is not None:
+            self._task.cancel()
 
     def go_on(self) -> bool:
         """Send the oldest queued prompt, when nothing runs."""
@@ -214,11 +227,33 @@ class Worker:
         await self.idle()
         self._outbox.append(WorkerClosed())
 
+    def compact(self) -> bool:
+        """Summarise the oldest part of the conversation now; False while a run is going on."""
+        if self.busy or self._closed:
+            return False
+        self._start(None)
+        return True
+
+    async def undo_compaction(self) -> bool:
+        """Let the model read again what a summary stands for; False when there is none, or during a run.
+
+        Raises `HistoryError`.
+        """
+        compacted = self.conversation.compaction
+        if compacted is None or self.busy:
+            return False
+        self._outbox.run_id = self._last_run
+        await self._journal.commit(CompactionUndone(compacted.id))
+        self.conversation.undo_compaction(compacted.id)
+        self._outbox.run_id = None
+        return True
+
     # --- how it comes back ----------------------------------------------------------------------------------
 
     async def restore(self, past: Sequence[Happened]) -> None:
         """Take up what history has of this agent, and end what a crash left open. Raises `HistoryError`."""
         for run_id, at, body in past:
+            self._last_run = run_id
             self._journal.replay(run_id, at, body)
             self._take_up(body)
         left = left_open(past)
@@ -233,23 +268,31 @@ class Worker:
         self._outbox.run_id = None
 
     def _take_up(self, body: Body) -> None:
-        if isinstance(body, MessageCommitted):
-            self.conversation.append(body.message)
+        match body:
+            case MessageCommitted(message):
+                self.conversation.append(message)
+            case Compacted():
+                self.conversation.compact(body)
+            case CompactionUndone(compaction_id):
+                self.conversation.undo_compaction(compaction_id)
+            case _:
+                pass
 
     # --- one run --------------------------------------------------------------------------------------------
 
-    def _start(self, text: str) -> None:
+    def _start(self, text: str | None) -> None:
+        """Begin a run with a prompt, or one that makes room."""
         self._interrupting = self._goes_on = False
         self._tell_state("connecting")
         self._task = asyncio.create_task(self._live(text), name=f"agent {self.number}")
 
-    async def _live(self, text: str) -> None:
-        self._outbox.run_id = new_id()
+    async def _live(self, text: str | None) -> None:
         ended: RunEnded | None = None
         try:
-            prompt = await self._submit(text)
-            if prompt is not None:
-                ended = await self._runner.run(prompt)
+            if self._interrupting:
+                raise asyncio.CancelledError
+            self._outbox.run_id = self._last_run = new_id()
+            ended = await self._work(text)
         except asyncio.CancelledError:
             self._end_early(text)
         except HistoryError as error:
@@ -261,6 +304,12 @@ class Worker:
         self._task = None
         if (ended is not None and ended.end == "completed") or self._goes_on:
             self.go_on()
+
+    async def _work(self, text: str | None) -> RunEnded | None:
+        if text is None:
+            return await self._runner.compact()
+        prompt = await self._submit(text)
+        return None if prompt is None else await self._runner.run(prompt)
 
     async def _submit(self, text: str) -> Message | None:
         verdict = await self._hooks.on_prompt(
@@ -274,10 +323,11 @@ class Worker:
         blocks = tuple(Text(part) for part in (verdict.prompt, *verdict.context))
         return Message("user", blocks)
 
-    def _end_early(self, text: str) -> None:
+    def _end_early(self, text: str | None) -> None:
         """The interrupt came before the run began or after it ended."""
         if self._journal.activity.state == "stopping":
-            self._journal.emit(PromptReturned(text, "by you"))
+            if text is not None:
+                self._journal.emit(PromptReturned(text, "by you"))
             self._tell_state("interrupted")
 
     def _fail(self, reason: str) -> None:

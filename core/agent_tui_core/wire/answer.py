@@ -1,4 +1,4 @@
-"""Owns what every protocol's answer has in common: errors after what came before them, one end, no empty answer.
+"""Owns what all answers have in common: errors after what came before them, one end, never an empty answer.
 
 Refuses to know a protocol: a subclass reads one event, and says what its finish reason means.
 """
@@ -89,7 +89,7 @@ class AnswerReader(ABC):
             events += self.feed(pending)
         if self._failed is not None:
             raise self._failed
-        self._finish(events)
+        events += self._finish()
         events += self._settled(self._prose.close())
         events += self._calls.close()
         if self._reason is None and not self.done:
@@ -101,7 +101,7 @@ class AnswerReader(ABC):
         stop_reason = self._stop_reason()
         if not self._started:
             raise StreamMalformed(_nothing_came(stop_reason))
-        self._sign(events)
+        events += self._sign()
         events.append(AnswerEnded(stop_reason, self._reason))
         return events
 
@@ -129,11 +129,13 @@ class AnswerReader(ABC):
     def _stop_reason(self) -> StopReason:
         """What the finish reason means; raises `ProviderRefused` when it names a failure."""
 
-    def _finish(self, events: list[StreamEvent]) -> None:
-        """Add what was still to be said when the input ended."""
+    def _finish(self) -> list[StreamEvent]:
+        """What was still to be said when the input ended."""
+        return []
 
-    def _sign(self, events: list[StreamEvent]) -> None:
-        """Add what the provider wants back with the whole answer."""
+    def _sign(self) -> list[StreamEvent]:
+        """What the provider wants back with the whole answer."""
+        return []
 
     def _say(self, kind: Literal["text", "reasoning"], text: str, events: list[StreamEvent]) -> None:
         if text:

@@ -1,8 +1,8 @@
 """Owns the request of Anthropic's Messages API: our messages as its JSON; refuses to send or to complete.
 
-Shapes after platform.claude.com/docs: api/messages, build-with-claude/extended-thinking and prompt-caching, and
-the types of the official Python SDK (`message_create_params`, `tool_result_block_param`). The reading of answers,
-which lives in `anthropic_stream`, can be imported from here as well.
+Shapes after platform.claude.com/docs (api/messages, build-with-claude/extended-thinking, prompt-caching) and
+the types of the official Python SDK (`message_create_params`, `tool_result_block_param`). The reading of
+answers, which lives in `anthropic_stream`, can be imported from here as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agent_tui_core.wire.surrogates import mended, mended_object
 __all__ = ["DEFAULT_MAX_TOKENS", "LEAST_MAX_TOKENS", "MessagesStream", "Thinking", "request_body"]
 
 Thinking: TypeAlias = Literal["off", "adaptive", "budget"]
-"""How thinking is asked for. Models up to Claude 4.5 know a budget alone, those from 4.7 on `adaptive` alone."""
+"""How thinking is asked for: Claude up to 4.5 knows a budget alone, from 4.7 on `adaptive` alone."""
 
 DEFAULT_MAX_TOKENS: Final = 32_000
 """The API has no default. A model that can say less names its limit in its refusal."""
@@ -41,15 +41,20 @@ Block: TypeAlias = dict[str, Any]
 
 
 def request_body(
-    request: ModelRequest, *, thinking: Thinking = "off", max_tokens: int | None = None
+    request: ModelRequest,
+    *,
+    thinking: Thinking = "off",
+    max_tokens: int = DEFAULT_MAX_TOKENS,
+    thoughts: bool = True,
 ) -> dict[str, Any]:
     """Return the whole JSON body of `POST /messages`, for a streamed answer.
 
-    `max_tokens` is for a request that names none. Tools, system prompt and the last two messages of the user
-    are marked for the prompt cache: each request reads what the one before it wrote.
+    `max_tokens` is for a request that names none; `thoughts` sends earlier thinking back. Tools, system
+    prompt and the last two messages of the user are marked for the prompt cache: each request reads what the
+    one before it wrote.
     """
-    limit = request.max_tokens or max_tokens or DEFAULT_MAX_TOKENS
-    messages = _messages(request.messages)
+    limit = request.max_tokens or max_tokens
+    messages = _messages(request.messages, thoughts=thoughts)
     _mark_for_cache(messages)
     body: dict[str, Any] = {
         "model": request.model,
@@ -72,7 +77,7 @@ def request_body(
 
 
 def _thinking_params(thinking: Thinking, limit: int) -> dict[str, Any] | None:
-    """`{type: adaptive, display}` or `{type: enabled, budget_tokens}`: 1024 at least and less than the limit."""
+    """`{type: adaptive, display}` or `{type: enabled, budget_tokens}`: 1024 to the limit."""
     if thinking == "adaptive":
         return {"type": "adaptive", "display": "summarized"}
     budget = min(_LARGEST_BUDGET, limit // 2)
@@ -89,7 +94,7 @@ def _tool_params(tool: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def _messages(messages: Iterable[Message], *, thoughts: bool) -> list[dict[str, Any]]:
     """Turns that alternate: what follows in the same role is one turn, results before words."""
     ids = CallIds(_ID)
     turns: list[dict[str, Any]] = []
@@ -98,7 +103,7 @@ def _messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
             case "user":
                 role, blocks = "user", _user_blocks(message)
             case "assistant":
-                role, blocks = "assistant", _assistant_blocks(message, ids)
+                role, blocks = "assistant", _assistant_blocks(message, ids, thoughts=thoughts)
             case "tool":
                 role, blocks = "user", _result_blocks(message.tool_results, ids)
         if not blocks:
@@ -127,7 +132,7 @@ def _user_blocks(message: Message) -> list[Block]:
     return blocks
 
 
-def _assistant_blocks(message: Message, ids: CallIds) -> list[Block]:
+def _assistant_blocks(message: Message, ids: CallIds, *, thoughts: bool) -> list[Block]:
     """Thinking goes back where it stood, signed and unread; what another protocol thought does not.
 
     "The final block in an assistant message cannot be `thinking`": of an answer that was cut, it is left out.
@@ -137,7 +142,7 @@ def _assistant_blocks(message: Message, ids: CallIds) -> list[Block]:
         match block:
             case Text(text) if text.strip():
                 blocks.append({"type": "text", "text": mended(text)})
-            case Reasoning():
+            case Reasoning() if thoughts:
                 blocks += _thinking_blocks(block)
             case ToolUse():
                 blocks.append(_call_block(block, ids))
@@ -149,7 +154,7 @@ def _assistant_blocks(message: Message, ids: CallIds) -> list[Block]:
 
 
 def _thinking_blocks(block: Reasoning) -> list[Block]:
-    """`{type: thinking, thinking, signature}` or `{type: redacted_thinking, data}`; unsigned, it is refused."""
+    """`{type: thinking, thinking, signature}` or `{type: redacted_thinking, data}`; never unsigned."""
     fields = own("anthropic", block.opaque)
     if fields is None:
         return []

@@ -1,8 +1,8 @@
 """Owns the reading of one answer of Anthropic's Messages API: server-sent events in, stream events out.
 
-Refuses to run, to retry or to wait; events and blocks of kinds that it does not know are passed over, as the API's
-versioning policy asks. Shapes after platform.claude.com/docs/en/build-with-claude/streaming and handling-stop-reasons,
-and the official Python SDK's types (`raw_*_event`, `usage`, `stop_reason`).
+Refuses to run, to retry or to wait; events and blocks of kinds that it does not know are passed over, as the
+API's versioning policy asks. Shapes after platform.claude.com/docs (build-with-claude/streaming,
+handling-stop-reasons) and the official Python SDK's types (`raw_*_event`, `usage`, `stop_reason`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class _Block:
 class MessagesStream(AnswerReader):
     """One streamed answer: feed it the events of its body, then close it.
 
-    `message_start`, then for each block `content_block_start`, deltas and `content_block_stop`; `message_delta` has
-    the stop reason, `message_stop` is the end. `ping` may stand anywhere, and so may `error`.
+    `message_start`, then for each block `content_block_start`, deltas and `content_block_stop`;
+    `message_delta` has the stop reason, `message_stop` is the end. `ping` and `error` may stand anywhere.
     """
 
     def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
@@ -141,14 +141,16 @@ class MessagesStream(AnswerReader):
         if block.kind == "tool_use" and block.input is not None:
             self._call({"index": place, "function": {"arguments": json.dumps(block.input)}}, events)
         signature = "".join(block.signature)
-        if signature:
+        if block.kind == "thinking" or signature:
             fields: JsonObject = {"type": "thinking", "signature": signature}
             events.append(ReasoningDelta("", tagged("anthropic", fields)))
 
-    def _finish(self, events: list[StreamEvent]) -> None:
+    def _finish(self) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
         if self.done or self._reason is not None:
             for place in list(self._open):
                 self._end_block(place, events)
+        return events
 
     def _call(self, piece: JsonObject, events: list[StreamEvent]) -> None:
         self._started = True
@@ -160,7 +162,7 @@ class MessagesStream(AnswerReader):
             self._reason = mended(reason)
 
     def _read_usage(self, said: Json, events: list[StreamEvent]) -> None:
-        """Counts are cumulative, and each report may hold some of them only: the largest of each counts (P9)."""
+        """Counts are cumulative, and a report may hold some of them only: the largest of each counts (P9)."""
         if not isinstance(said, dict):
             return
         counts = self._counts
@@ -179,7 +181,7 @@ class MessagesStream(AnswerReader):
         self._report(usage, events)
 
     def _stop_reason(self) -> StopReason:
-        """Calls decide (P1). `pause_turn` belongs to tools of the server, which are never offered: it ends."""
+        """Calls decide (P1). `pause_turn` belongs to tools of the server, which nobody offers: it ends."""
         if self._reason in _LENGTH:
             return "length"
         if self._reason in _FILTERED:

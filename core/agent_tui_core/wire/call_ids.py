@@ -12,8 +12,8 @@ import re
 class CallIds:
     """Gives each call of a conversation an id that a protocol takes, and its result the same one.
 
-    Ids may hold what a protocol forbids (`functions.Bash:0`), may be too long, and may repeat over turns, which
-    Anthropic refuses: "`tool_use` ids must be unique". A result belongs to the latest call with its id.
+    Ids may hold what a protocol forbids (`functions.Bash:0`), may be too long, and may repeat over turns,
+    which Anthropic refuses: "`tool_use` ids must be unique". A result belongs to the latest call with its id.
     """
 
     def __init__(self, legal: re.Pattern[str]) -> None:
@@ -22,22 +22,22 @@ class CallIds:
         self._sent: set[str] = set()
         self._latest: dict[str, str] = {}
 
-    def of_call(self, id: str) -> str:
+    def of_call(self, call_id: str) -> str:
         """The id to send for the next call of the conversation."""
-        sent = id if self._legal.fullmatch(id) else _digest(id, 0)
+        sent = call_id if self._legal.fullmatch(call_id) else _digest(call_id, 0)
         number = 0
         while sent in self._sent:
             number += 1
-            sent = _digest(id, number)
+            sent = _digest(call_id, number)
         self._sent.add(sent)
-        self._latest[id] = sent
+        self._latest[call_id] = sent
         return sent
 
-    def of_result(self, id: str) -> str:
+    def of_result(self, call_id: str) -> str:
         """The id that the call of this result was sent with."""
-        return self._latest.get(id, id if self._legal.fullmatch(id) else _digest(id, 0))
+        return self._latest.get(call_id, call_id if self._legal.fullmatch(call_id) else _digest(call_id, 0))
 
 
-def _digest(id: str, number: int) -> str:
-    digest = hashlib.sha256(f"{number}:{id}".encode("utf-8", "surrogatepass")).hexdigest()
+def _digest(call_id: str, number: int) -> str:
+    digest = hashlib.sha256(f"{number}:{call_id}".encode("utf-8", "surrogatepass")).hexdigest()
     return f"call_{digest[:24]}"

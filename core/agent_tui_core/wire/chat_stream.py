@@ -140,9 +140,9 @@ class ChatStream(AnswerReader):
         if words or opaque:
             events.append(ReasoningDelta(words, opaque or None))
 
-    def _sign(self, events: list[StreamEvent]) -> None:
-        if self._sends_back_content and len(self._calls):
-            events.append(ReasoningDelta("", {"reasoning_content": True}))
+    def _sign(self) -> list[StreamEvent]:
+        wanted = self._sends_back_content and len(self._calls)
+        return [ReasoningDelta("", {"reasoning_content": True})] if wanted else []
 
     def _stop_reason(self) -> StopReason:
         reason = (self._reason or "").lower()

@@ -1,7 +1,8 @@
-"""Owns the tags under which a protocol's own fields travel in blocks; refuses to hand them to another protocol.
+"""Owns the tags under which a protocol's own fields travel in blocks; refuses to show them to another one.
 
-A conversation is one value, whoever answered it: `Reasoning.opaque` and `ToolUse.opaque` hold `{"anthropic": {…}}`
-or `{"responses": {…}}`. The fields of chat completions have no tag: they came first, and histories hold them.
+A conversation is one value, whoever answered it: `Reasoning.opaque` and `ToolUse.opaque` hold
+`{"anthropic": {…}}` or `{"responses": {…}}`. The fields of chat completions have no tag: they came first, and
+histories hold them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
-from agent_tui_core.errors import BadRequest, Overloaded, ProviderRefused, RateLimited, Unauthorized
+from agent_tui_core.errors import BadRequest, ContextExceeded, Overloaded, ProviderRefused, RateLimited, Unauthorized
 from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.surrogates import mended
 
@@ -187,7 +187,7 @@ def _class_of(words: str, status: int | None, kind: str) -> type[ProviderRefused
     if status in {401, 403}:
         return Unauthorized
     if status != 429 and _SAYS_TOO_LONG.search(words):
-        return BadRequest
+        return ContextExceeded
     named = next((refused for pattern, refused in _KINDS if pattern.search(kind)), None)
     if status == 429:
         return BadRequest if named is BadRequest else RateLimited

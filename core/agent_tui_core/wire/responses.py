@@ -1,9 +1,9 @@
 """Owns the request of OpenAI's Responses API: our messages as its JSON; refuses to send or to complete.
 
-Nothing is stored at the provider (`store: false`): each request holds the whole conversation, and reasoning goes
-back encrypted. Shapes after developers.openai.com/docs: api-reference/responses, guides/reasoning and
-guides/function-calling, and the official Python SDK's `response_input_param`. The reading of answers, which lives in
-`responses_stream`, can be imported from here as well.
+Nothing is stored at the provider (`store: false`): each request holds the whole conversation, and reasoning
+goes back encrypted. Shapes after developers.openai.com/docs (api-reference/responses, guides/reasoning and
+guides/function-calling) and the official Python SDK's `response_input_param`. The reading of answers, which
+lives in `responses_stream`, can be imported from here as well.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ Item: TypeAlias = dict[str, Any]
 
 
 def request_body(
-    request: ModelRequest, *, encrypted: bool = True, summaries: bool = False
+    request: ModelRequest, *, encrypted: bool = True, summaries: bool = False, thoughts: bool = True
 ) -> dict[str, Any]:
     """Return the whole JSON body of `POST /responses`, for a streamed answer.
 
-    `encrypted` asks for reasoning that can be sent back, `summaries` for words of it; models that do not reason
-    refuse either.
+    `encrypted` asks for reasoning that can be sent back, `summaries` for words of it, and `thoughts` sends
+    earlier reasoning back; models that do not reason refuse each of them.
     """
     body: dict[str, Any] = {
         "model": request.model,
-        "input": _items(request.messages),
+        "input": _items(request.messages, thoughts=thoughts),
         "stream": True,
         "store": False,
     }
@@ -72,7 +72,7 @@ def _tool_params(tool: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _items(messages: Iterable[Message]) -> list[Item]:
+def _items(messages: Iterable[Message], *, thoughts: bool) -> list[Item]:
     ids = CallIds(_ID)
     items: list[Item] = []
     for message in messages:
@@ -80,7 +80,7 @@ def _items(messages: Iterable[Message]) -> list[Item]:
             case "user":
                 items += _user_items(message)
             case "assistant":
-                items += _assistant_items(message, ids)
+                items += _assistant_items(message, ids, thoughts=thoughts)
             case "tool":
                 items += [_result_item(result, ids) for result in message.tool_results]
     return items
@@ -96,15 +96,15 @@ def _user_items(message: Message) -> list[Item]:
     return [{"type": "message", "role": "user", "content": parts}] if parts else []
 
 
-def _assistant_items(message: Message, ids: CallIds) -> list[Item]:
+def _assistant_items(message: Message, ids: CallIds, *, thoughts: bool) -> list[Item]:
     """The items of the answer as they came.
 
     The API checks pairs by id: "reasoning was provided without its required following item", "message was
-    provided without its required reasoning item". So ids go back only where all reasoning does, and reasoning only
-    where something follows it: not in an answer that was cut.
+    provided without its required reasoning item". So ids go back only where all reasoning does, and reasoning
+    only where something follows it: not in an answer that was cut.
     """
-    thoughts = [fields for block in message.blocks if (fields := _reasoning_fields(block)) is not None]
-    paired = message.stop_reason not in _CUT and all(_is_self_contained(fields) for fields in thoughts)
+    reasoned = [fields for block in message.blocks if (fields := _reasoning_fields(block)) is not None]
+    paired = thoughts and message.stop_reason not in _CUT and all(map(_is_self_contained, reasoned))
     items: list[Item] = []
     head: JsonObject = {}
     for block in message.blocks:

@@ -1,7 +1,8 @@
 """Owns the reading of one answer of OpenAI's Responses API: server-sent events in, stream events out.
 
-Refuses to run, to retry or to wait; events and items of kinds that it does not know are passed over. Shapes after
-developers.openai.com/docs: api-reference/responses-streaming, and the official Python SDK's `types/responses`.
+Refuses to run, to retry or to wait; events and items of kinds that it does not know are passed over. Shapes
+after developers.openai.com/docs (api-reference/responses-streaming) and the official Python SDK's
+`types/responses`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended
 from agent_tui_core.wire.usage import usage_in
 
-_LENGTH: Final = frozenset({"max_output_tokens", "max_tokens"})
-_COMPLETED: Final = "completed"
-_ENDS: Final = frozenset({"completed", "incomplete", "failed", "cancelled"})
+_LENGTH: Final = frozenset({"max_output_tokens", "max_tokens", "incomplete"})
+_FILTERED: Final = frozenset({"content_filter"})
+_FAILED: Final = frozenset({"failed", "cancelled"})
+_ENDS: Final = frozenset({"completed", "incomplete"})
 _SENT_BACK: Final = ("type", "id", "summary", "content", "encrypted_content")
 """The fields of a reasoning item that a request may hold; its status it may not."""
 
@@ -35,6 +37,7 @@ class _Item:
     place: int
     spoken: str = ""
     """The field that its words came from: of fields that mirror each other the first counts (P7)."""
+    headed: bool = False
     called: bool = False
     argued: bool = False
     ended: bool = False
@@ -44,13 +47,14 @@ class ResponsesStream(AnswerReader):
     """One streamed answer: feed it the events of its body, then close it.
 
     Each item of the answer begins with `response.output_item.added`, grows by deltas and is repeated whole in
-    `response.output_item.done`; `response.completed`, `.incomplete` or `.failed` is the end, and there is no `[DONE]`.
-    What never came as deltas is taken from the whole item.
+    `response.output_item.done`; `response.completed`, `.incomplete` or `.failed` is the end, and there is no
+    `[DONE]`. What never came as deltas is taken from the whole item.
     """
 
     def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
         super().__init__(tool_names, think_tags=think_tags)
         self._items: dict[int | str, _Item] = {}
+        self._begun = 0
         self._reasoned = False
 
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
@@ -101,23 +105,23 @@ class ResponsesStream(AnswerReader):
     def _item(self, chunk: JsonObject) -> _Item:
         """The item that an event is about: by its place in the answer, where it is given, else by its id."""
         index, within = chunk.get("output_index"), _object(chunk.get("item"))
-        id = _string(chunk.get("item_id") or within.get("id"))
-        key: int | str = index if isinstance(index, int) else id
-        item = self._items.get(key)
-        if item is None and id and not isinstance(key, str):
-            item = self._items.get(id)
+        named = _string(chunk.get("item_id") or within.get("id"))
+        key: int | str = index if isinstance(index, int) else named
+        item = self._items.get(key) or (self._items.get(named) if named else None)
         if item is None:
-            item = _Item(len({id_of(known) for known in self._items.values()}))
+            item = _Item(self._begun)
+            self._begun += 1
         self._items[key] = item
-        if id:
-            self._items[id] = item
+        if named:
+            self._items[named] = item
         return item
 
     def _begin(self, item: _Item, said: JsonObject, events: list[StreamEvent]) -> None:
         kind = said.get("type")
         if kind == "function_call":
             self._open_call(item, said, events)
-        elif kind == "message" and (self._reasoned or said.get("phase")):
+        elif kind == "message" and not item.headed and (self._reasoned or said.get("phase")):
+            item.headed = True
             fields = {name: said[name] for name in ("type", "id", "phase") if said.get(name)}
             events.append(ReasoningDelta("", tagged("responses", fields)))
 
@@ -131,6 +135,7 @@ class ResponsesStream(AnswerReader):
                     self._argue(item, _string(said.get("arguments")), events)
             case "message":
                 if not item.spoken:
+                    self._begin(item, said, events)
                     self._word("text", "whole", item, _joined(said.get("content"), ""), events)
             case "reasoning":
                 self._end_reasoning(item, said, events)
@@ -188,16 +193,17 @@ class ResponsesStream(AnswerReader):
         status = said or _string(response.get("status"))
         if error := response.get("error"):
             raise refusal_in({"error": error}) or ended_badly("failed")
-        if status in {"failed", "cancelled"}:
+        if status in _FAILED:
             raise ended_badly(status)
-        details = _object(response.get("incomplete_details"))
-        self._reason = mended(_string(details.get("reason")) or status) or None
-        self.done = status in _ENDS
+        if status in _ENDS:
+            details = _object(response.get("incomplete_details"))
+            self._reason = mended(_string(details.get("reason")) or status)
+            self.done = True
 
     def _stop_reason(self) -> StopReason:
         if self._reason in _LENGTH:
             return "length"
-        if self._reason == "content_filter":
+        if self._reason in _FILTERED:
             return "content_filter"
         return "tool_use" if len(self._calls) else "end"
 

@@ -1,0 +1,223 @@
+"""Owns a session that nobody watches: what goes in and out of it, when it is over, and with which exit code.
+
+Refuses a terminal, options and signals: whoever starts it has them, and calls `stop`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
+from agent_tui_core.agent.policy import NOBODY
+from agent_tui_core.events import (
+    Body,
+    Event,
+    Noticed,
+    PromptReturned,
+    RunEnd,
+    RunEnded,
+    StateChanged,
+    WorkerFailed,
+)
+from agent_tui_core.runtime.orders import Approve, Cancel, Deny, Order, Prompt, Quit, read_order
+from agent_tui_core.runtime.outbox import Subscription
+from agent_tui_core.runtime.pipes import LineReader
+from agent_tui_core.runtime.printing import Printer
+from agent_tui_core.runtime.session import Session
+from agent_tui_core.runtime.worker import Worker
+from agent_tui_core.text import safe_line
+
+EXIT_COMPLETED: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_LIMIT: Final = 3
+EXIT_INTERRUPTED: Final = 130
+
+_CODES: Final[dict[RunEnd, int]] = {
+    "completed": EXIT_COMPLETED,
+    "failed": EXIT_FAILED,
+    "limit": EXIT_LIMIT,
+    "interrupted": EXIT_INTERRUPTED,
+}
+_WORST_FIRST: Final = (EXIT_FAILED, EXIT_INTERRUPTED, EXIT_LIMIT)
+
+
+class Headless:
+    """One run of a session without a person."""
+
+    def __init__(self, session: Session, printer: Printer) -> None:
+        self._session = session
+        self._printer = printer
+        self._awake = asyncio.Event()
+        self._listening: list[tuple[Worker, Subscription]] = []
+        self._watched: dict[str, asyncio.Task[None]] = {}
+        """For each busy agent a task that ends when it is idle."""
+        self._ends: dict[str, int] = {}
+        """What came of the last run of each agent, as an exit code."""
+        self._input_open = False
+        self._stopping = False
+        self._code: int | None = None
+
+    async def run(self, prompt: str | None, orders: int | None = None) -> int:
+        """Follow the agents until nothing runs and no order can come; return the exit code.
+
+        All of them get the prompt. `orders` is a descriptor with lines of JSON. Without both, the agents of a
+        demo start with words of their own.
+        """
+        self._printer.opened(self._session)
+        self._listen()
+        if orders is not None:
+            self._input_open = True
+            LineReader(orders, line=self._take_line, ended=self._end_input)
+        if prompt is not None or orders is None:
+            self._session.start(prompt)
+        try:
+            while self._goes_on():
+                await self._awake.wait()
+                self._awake.clear()
+        finally:
+            if watching := list(self._watched.values()):
+                for task in watching:
+                    task.cancel()
+                await asyncio.wait(watching)
+        code = self._exit_code()
+        self._printer.closed(code)
+        return code
+
+    def stop(self, code: int | None = None) -> None:
+        """Interrupt all runs, and end when they have ended: with this code, or with what came of them."""
+        self._stopping = True
+        self._code = code if self._code is None else self._code
+        self._session.interrupt_all()
+        self._awake.set()
+
+    def hurry(self) -> None:
+        """After `stop`: give what still ends no time."""
+        for worker in self._session.workers:
+            worker.hurry()
+
+    # --- what comes out -------------------------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        """Follow every agent from now on; of what a resumed one tells of its past only notices are new."""
+        for worker in self._session.workers:
+            subscription = worker.subscribe(self._awake.set)
+            self._listening.append((worker, subscription))
+            for event in subscription.take():
+                if isinstance(event.body, Noticed | PromptReturned):
+                    self._printer.happened(worker, event)
+
+    def _goes_on(self) -> bool:
+        """Tell what happened; say whether there is more to come."""
+        for worker, subscription in self._listening:
+            for event in subscription.take():
+                self._happened(worker, event)
+        if not self._input_open:
+            self._answer_for_nobody()
+        if self._stopping:
+            self._session.interrupt_all()
+        busy = self._watch()
+        return busy or (self._input_open and not self._stopping)
+
+    def _happened(self, worker: Worker, event: Event) -> None:
+        code = _code_of(event.body)
+        if code is not None:
+            self._ends[worker.id] = code
+        self._printer.happened(worker, event)
+
+    def _watch(self) -> bool:
+        """See to it that the end of each run wakes us: the last event comes a little before it."""
+        busy = [worker for worker in self._session.workers if worker.busy]
+        for worker in busy:
+            if worker.id not in self._watched:
+                task = asyncio.create_task(worker.idle())
+                self._watched[worker.id] = task
+                task.add_done_callback(partial(self._idle, worker.id))
+        return bool(busy)
+
+    def _idle(self, agent_id: str, _done: asyncio.Task[None]) -> None:
+        self._watched.pop(agent_id, None)
+        self._awake.set()
+
+    def _exit_code(self) -> int:
+        if self._code is not None:
+            return self._code
+        ends = set(self._ends.values())
+        return next((code for code in _WORST_FIRST if code in ends), EXIT_COMPLETED)
+
+    # --- what comes in --------------------------------------------------------------------------------------
+
+    def _take_line(self, number: int, line: bytes | None) -> None:
+        if self._stopping or (line is not None and not line.strip()):
+            return
+        try:
+            if line is None:
+                raise ValueError("the line is too long")
+            self._carry_out(read_order(line))
+        except ValueError as error:
+            self._printer.refused(number, str(error))
+
+    def _end_input(self) -> None:
+        self._input_open = False
+        self._awake.set()
+
+    def _carry_out(self, order: Order) -> None:
+        """Do it, or raise ValueError and change nothing."""
+        match order:
+            case Prompt(text=text, agent=agent):
+                for worker in self._named(agent):
+                    worker.prompt(text)
+            case Cancel(agent=agent):
+                for worker in self._named(agent):
+                    worker.interrupt()
+            case Approve(request_id=request_id):
+                self._answer(request_id, self._allowed(order))
+            case Deny(request_id=request_id, reason=reason, stop=stop):
+                self._answer(request_id, DenyCall(reason, stop))
+            case Quit():
+                self.stop()
+
+    def _named(self, agent: str | None) -> Sequence[Worker]:
+        workers = self._session.workers
+        if agent is None:
+            return workers
+        named = [worker for worker in workers if agent in {worker.id, worker.name}]
+        if len(named) == 1:
+            return named
+        names = ", ".join(safe_line(worker.name) for worker in workers)
+        how_many = "no agent" if not named else "more than one agent"
+        raise ValueError(f"there is {how_many} called {safe_line(agent)!r}; there is: {names}")
+
+    def _allowed(self, order: Approve) -> Answer:
+        if order.input is not None:
+            return AllowEdited(order.input)
+        if not order.remember:
+            return AllowOnce()
+        remember = next((r.remember for r in self._session.desk.pending if r.id == order.request_id), None)
+        if remember is None:
+            raise ValueError("no such question is open, or its call cannot be remembered")
+        return AllowAlways(order.remember if isinstance(order.remember, str) else remember)
+
+    def _answer(self, request_id: str, answer: Answer) -> None:
+        if not self._session.desk.answer(request_id, answer):
+            raise ValueError(f"no question {safe_line(request_id)!r} is open: it was settled or withdrawn")
+
+    def _answer_for_nobody(self) -> None:
+        """The input ended: whoever could have answered is gone."""
+        for request in self._session.desk.pending:
+            words = f"{request.reason}, and {NOBODY}: the input ended"
+            self._session.desk.answer(request.id, DenyCall(words, by="policy"))
+
+
+def _code_of(body: Body) -> int | None:
+    match body:
+        case RunEnded(end=end):
+            return _CODES[end]
+        case WorkerFailed() | PromptReturned():
+            return EXIT_FAILED
+        case StateChanged(state="interrupted"):
+            return EXIT_INTERRUPTED
+        case _:
+            return None

@@ -1,0 +1,71 @@
+"""Owns the options that several commands share, and what an id of a session looks like; refuses to act."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from agent_tui_core.config.profiles import MOST_AGENTS
+
+NEWEST: Final = "newest"
+HELP_WIDTH: Final = 96
+CONTEXT: Final = {"max_content_width": HELP_WIDTH, "help_option_names": ["-h", "--help"]}
+
+_SESSION_ID: Final = re.compile(r"[0-9a-f]{4,32}")
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Read these settings instead of config.toml in the usual place.",
+)
+data_dir_option = click.option(
+    "--data-dir", type=click.Path(path_type=Path), metavar="DIR", help="Where history and log are kept."
+)
+
+_PLANNING: Final = (
+    click.option(
+        "agents",
+        "-a",
+        "--agent",
+        multiple=True,
+        metavar="NAME[=PROFILE]",
+        help="Start an agent of this name; may be given more than once.",
+    ),
+    click.option(
+        "count", "-n", "--agents", type=int, metavar="N", help=f"How many agents, 1 to {MOST_AGENTS}."
+    ),
+    click.option("-m", "--model", metavar="MODEL", help="The model that all agents use."),
+    click.option(
+        "--base-url", metavar="URL", help="An OpenAI-compatible server, like http://127.0.0.1:8000/v1."
+    ),
+    click.option(
+        "-C",
+        "--workspace",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="The folder that the agents work in, instead of this one.",
+    ),
+    config_option,
+    data_dir_option,
+    click.option("--demo", is_flag=True, help="Use the built-in scripted model, whatever is configured."),
+)
+
+
+def planning_options(command: _Command) -> _Command:
+    """Add the options that say which agents start, where, and on which model."""
+    for option in reversed(_PLANNING):
+        command = option(command)
+    return command
+
+
+def session_id(said: str) -> str | None:
+    """The beginning of an id, "" for the word "newest", None for what can be neither."""
+    if said == NEWEST:
+        return ""
+    return said if _SESSION_ID.fullmatch(said) else None
