@@ -189,8 +189,9 @@ class ResponsesWriter(Writer):
         return written + self._about("response.output_text.delta", content_index=0, delta=piece)
 
     def thought(self, words: str, seal: str = SEAL) -> bytes:
+        written = self._begin() + self._close()
         item: dict[str, Any] = {"type": "reasoning", "id": f"rs_{len(self.items)}", "summary": []}
-        written = self._begin() + self._close() + self._added({**item, "encrypted_content": ""})
+        written += self._added({**item, "encrypted_content": ""})
         written += self._about("response.reasoning_summary_part.added", summary_index=0)
         written += self._about("response.reasoning_summary_text.delta", summary_index=0, delta=words)
         summary = [{"type": "summary_text", "text": words}]

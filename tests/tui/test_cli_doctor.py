@@ -21,7 +21,7 @@ class ModelServer(BaseHTTPRequestHandler):
     """Lists two models to who knows the key."""
 
     def do_GET(self) -> None:
-        known = self.headers.get("Authorization") == "Bearer sk-topsecret"
+        known = "sk-topsecret" in (self.headers.get("x-api-key"), self.headers.get("Authorization", "")[7:])
         body = b'{"data": [{"id": "small"}, {"id": "large"}]}' if known else b'{"error": {"message": "no"}}'
         self.send_response(200 if known else 401)
         self.send_header("Content-Type", "application/json")
@@ -45,7 +45,14 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AGENT_TUI_MODEL", "HTTP_PROXY", "http_proxy"):
+    for name in (
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "OPENAI_BASE_URL",
+        "AGENT_TUI_MODEL",
+        "HTTP_PROXY",
+        "http_proxy",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("AGENT_TUI_CONFIG_DIR", str(tmp_path / "config"))
@@ -84,6 +91,29 @@ def test_a_server_is_asked_for_its_models_and_its_key_is_not_shown(
     assert line(shown, "OPENAI_API_KEY").split() == ["ok", "OPENAI_API_KEY", "set"]
     assert "small, large" in shown
     assert f"small at {server}" in line(shown, "agent-2")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "shown_as"), [("anthropic", "(Anthropic Messages)"), ("responses", "(OpenAI Responses)")]
+)
+def test_a_provider_is_asked_in_its_protocol_which_is_named(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    places: Path,
+    server: str,
+    protocol: str,
+    shown_as: str,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-topsecret")
+    (places / "config" / "config.toml").write_text(
+        f'[providers.mine]\nbase_url = "{server}"\napi_key_env = "ANTHROPIC_API_KEY"\n'
+        f'protocol = "{protocol}"\n'
+    )
+    code, shown = report(capsys)
+    assert code == 0
+    assert "topsecret" not in shown
+    assert line(shown, "ANTHROPIC_API_KEY").split() == ["ok", "ANTHROPIC_API_KEY", "set"]
+    assert f"{server} {shown_as}: small, large" in line(shown, "mine")
 
 
 def test_a_model_that_the_server_does_not_list_is_noted(

@@ -131,6 +131,12 @@ def test_an_unknown_key_names_the_nearest_right_one(
         ("agents = []", "agents", "a table, not a list"),
         ("agents = {a = 1}", "agents.a", "a table, not a number"),
         ("[providers.p]", "providers.p.base_url", "is missing"),
+        (
+            '[providers.p]\nbase_url = "http://h"\nprotocol = "claude"',
+            "providers.p.protocol",
+            "should be 'chat', 'anthropic' or 'responses'",
+        ),
+        ('[providers.p]\nbase_url = "http://h"\nthink_tags = 1', "providers.p.think_tags", "true or false"),
         ('[keys]\nhelp = ["f1"]', "keys.help", "text in quotes, not a list"),
         ('[keys]\nhelp = "f1,,f2"', "keys.help", "one key or several"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,40 @@ def test_a_key_alone_means_openai() -> None:
     assert placed(result) == [("agent-1", "openai", OPENAI_MODEL)]
     assert result.providers["openai"].base_url == "https://api.openai.com/v1"
     assert result.providers["openai"].api_key_env == "OPENAI_API_KEY"
+
+
+def test_anthropics_key_alone_means_anthropic_and_a_model_of_its_list() -> None:
+    result = plan(Settings(), Flags(), {"ANTHROPIC_API_KEY": "sk-x"})
+    assert placed(result) == [("agent-1", "anthropic", None)]
+    assert result.providers == {
+        "anthropic": ProviderProfile(
+            "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", (), "anthropic"
+        )
+    }
+    assert plan(Settings(), Flags(model="m"), {"ANTHROPIC_API_KEY": "k"}).agents[0].model == "m"
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ"),
+    [
+        (Settings(), {"OPENAI_API_KEY": "sk-x"}),
+        (Settings(), {"OPENAI_BASE_URL": "http://h/v1"}),
+        (Settings(providers={"local": LOCAL}), {}),
+    ],
+)
+def test_anthropics_key_counts_only_where_nothing_else_is_said(
+    settings: Settings, environ: dict[str, str]
+) -> None:
+    result = plan(settings, Flags(), {"ANTHROPIC_API_KEY": "sk-x", **environ})
+    (provider,) = result.providers.values()
+    assert provider.protocol == "chat"
+    assert provider.api_key_env != "ANTHROPIC_API_KEY"
+
+
+def test_a_provider_of_the_file_has_its_protocol_and_its_ways() -> None:
+    spoken = replace(LOCAL, protocol="responses", think_tags=True, thinking=True)
+    provider = plan(Settings(providers={"local": spoken}), Flags(), {}).providers["local"]
+    assert (provider.protocol, provider.think_tags, provider.thinking) == ("responses", True, True)
 
 
 def test_an_address_takes_the_key_along_when_there_is_one() -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from agent_tui_core.errors import (
     BadRequest,
+    ContextExceeded,
     Overloaded,
     ProviderError,
     ProviderRefused,
@@ -33,7 +34,7 @@ ERRORS: list[tuple[ServerSentEvent, type[ProviderError], str]] = [
     (sse({"error": {"code": "rate_limit_exceeded", "message": "slow"}}), RateLimited, "slow"),
     (sse({"error": {"code": "insufficient_quota", "message": "pay"}}), BadRequest, "pay"),
     (sse({"error": {"type": "invalid_request_error", "message": "no"}}), BadRequest, "no"),
-    (sse({"error": {"code": 500, "message": "context size has been exceeded"}}), BadRequest, "exceeded"),
+    (sse({"error": {"code": 500, "message": "context size has been exceeded"}}), ContextExceeded, "exceeded"),
     (
         sse({"error": {"code": "invalid_api_key", "type": "invalid_request_error", "message": "k"}}),
         Unauthorized,

@@ -16,7 +16,7 @@ from agent_tui_core.wire.sse import ServerSentEvent, SseParser
 from protocols import message
 from writers import MessagesWriter
 
-# https://platform.claude.com/docs/en/build-with-claude/streaming, "Streaming request with tool use" (shortened):
+# https://platform.claude.com/docs/en/build-with-claude/streaming, "Streaming with tool use", shortened:
 # text before the call, a ping within, and the first piece of the arguments empty.
 RECORDED = b"""\
 event: message_start
@@ -43,16 +43,19 @@ event: content_block_delta
 data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}}
 
 event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\\"location\\":"}}
+data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta",\
+"partial_json":"{\\"location\\":"}}
 
 event: content_block_delta
-data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":" \\"Paris\\"}"}}
+data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta",\
+"partial_json":" \\"Paris\\"}"}}
 
 event: content_block_stop
 data: {"type":"content_block_stop","index":1}
 
 event: message_delta
-data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":89}}
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},\
+"usage":{"output_tokens":89}}
 
 event: message_stop
 data: {"type":"message_stop"}
@@ -166,8 +169,9 @@ def test_what_is_no_event_is_an_error(data: str) -> None:
 
 def test_fields_of_odd_types_are_no_crash() -> None:
     stream = MessagesStream()
+    odds: list[Any] = [None, 1, "a", [], {"type": []}]
     for kind in ("message_start", "content_block_start", "content_block_delta", "content_block_stop"):
-        for odd in (None, 1, "a", [], {"type": []}):
+        for odd in odds:
             fields = dict.fromkeys(("message", "content_block", "delta", "index", "usage"), odd)
             stream.feed(ServerSentEvent(data=json.dumps({"type": kind, **fields})))
     text = {"type": "text_delta", "text": "a"}

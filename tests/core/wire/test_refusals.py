@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent_tui_core.errors import BadRequest, Overloaded, ProviderRefused, RateLimited, Unauthorized
+from agent_tui_core.errors import BadRequest, ContextExceeded, Overloaded, ProviderRefused, RateLimited, Unauthorized
 from agent_tui_core.wire.openai import refusal
 
 
@@ -75,7 +75,7 @@ def test_a_spent_quota_is_not_asked_again() -> None:
 @pytest.mark.parametrize("status", [400, 413, 500])
 def test_a_history_that_is_too_long_is_not_asked_again(status: int) -> None:
     body = b'{"error": {"message": "This model\'s maximum context length is 8192 tokens."}}'
-    assert type(refusal(status, body, {})) is BadRequest
+    assert type(refusal(status, body, {})) is ContextExceeded
 
 
 def test_tokens_per_minute_are_a_rate_and_no_length() -> None:

@@ -146,7 +146,8 @@ def test_what_is_no_event_is_an_error(data: str) -> None:
 
 def test_fields_of_odd_types_are_no_crash() -> None:
     kinds = ("output_item.added", "output_item.done", "output_text.delta", "function_call_arguments.delta")
+    odds: list[Any] = [None, 1, "a", [], {"type": []}, {"type": "reasoning", "summary": 1, "content": [1]}]
     for kind in (*kinds, "reasoning_summary_part.added", "completed", "in_progress"):
-        for odd in (None, 1, "a", [], {"type": []}, {"type": "reasoning", "summary": 1, "content": [1]}):
+        for odd in odds:
             fields = dict.fromkeys(("item", "delta", "output_index", "item_id", "response"), odd)
             ResponsesStream().feed(ServerSentEvent(data=json.dumps({"type": f"response.{kind}", **fields})))
