@@ -74,7 +74,7 @@ class Bench(App[None]):
         self.transcripts = [Transcript() for _ in range(panes)]
         self.views = [TranscriptView(transcript) for transcript in self.transcripts]
         self.columns = max(1, round(panes**0.5 + 0.49))
-        self.tokens = [_tokens(seed) for seed in range(panes)]
+        self.tokens = [stream_of(seed) for seed in range(panes)]
         self.owed = 0.0
         self.rate, self.seconds = rate, seconds
         self.ticks: list[float] = []
@@ -133,7 +133,7 @@ class Bench(App[None]):
         self.frames += 1
 
 
-def _tokens(seed: int) -> Iterator[str]:
+def stream_of(seed: int) -> Iterator[str]:
     dice, number = random.Random(seed), 0
     while True:
         number += 1

@@ -75,7 +75,9 @@ class Program:
             return await self.process.stdout.readexactly(count)
 
     async def end(self) -> Ended:
-        """Read to the end; the input is closed if it is still open."""
+        """Close the input, and read to the end."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
         async with asyncio.timeout(PATIENCE):
             out, err = await self.process.communicate()
         assert self.process.returncode is not None
@@ -101,16 +103,20 @@ class Ended:
 
 @asynccontextmanager
 async def started(
-    folder: Path, *args: str, base_url: str = "", stdin: int | None = None, **more: str
+    folder: Path, *args: str, base_url: str = "", stdin: int | None = None, deaf: bool = False, **more: str
 ) -> AsyncIterator[Program]:
-    """Start `agent-tui ARGS` in `folder/workspace`; it does not outlive the block."""
+    """Start `agent-tui ARGS` in `folder/workspace`; it does not outlive the block.
+
+    `deaf`: its output goes into a pipe that nobody reads.
+    """
     workspace = folder / "workspace"
     workspace.mkdir(exist_ok=True)
+    read_end, write_end = os.pipe() if deaf else (-1, asyncio.subprocess.PIPE)
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-W", "error", "-X", "dev", "-m", "agent_tui", *args),
         stdin=asyncio.subprocess.DEVNULL if stdin is None else stdin,
-        stdout=asyncio.subprocess.PIPE,
+        stdout=write_end,
         stderr=asyncio.subprocess.PIPE,
         cwd=workspace,
         env=environment(folder, base_url, **more),
@@ -121,7 +127,10 @@ async def started(
     finally:
         if process.returncode is None:
             process.kill()
-            await process.communicate()
+        await process.communicate()
+        if deaf:
+            os.close(read_end)
+            os.close(write_end)
 
 
 async def ran(folder: Path, *args: str, base_url: str = "", given: bytes | None = None, **more: str) -> Ended:

@@ -13,7 +13,7 @@ HEAD = ("type", "agent_id", "run_id", "seq", "at")
 
 @cache
 def documented(title: str) -> dict[str, tuple[str, ...]]:
-    """The types in the table under this title, each with its fields; a `?` behind one says that it is optional."""
+    """The types in the table under this title, each with its fields."""
     _, found, rest = DOC.partition(f"### {title}\n" if f"### {title}\n" in DOC else f"## {title}\n")
     assert found, title
     section = re.split(r"^##", rest, maxsplit=1, flags=re.MULTILINE)[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import selectors
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from pathlib import Path
@@ -44,20 +45,48 @@ from strict_validator import check_chat_request, check_messages
 
 T = TypeVar("T")
 AT_REST = {"idle", "interrupted", "failed", "limit"}
-TURNS = 400
+TURNS = 1000
 """Turns of the event loop after which nothing moves any more, if it does not wait for a hand."""
 
 
-class ManualTime(asyncio.SelectorEventLoop):
-    """An event loop whose clock stands still until it is moved."""
+class _Turns(selectors.DefaultSelector):
+    """Stops its event loop when nothing is ready any more, or after a number of turns."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.left: int | None = None
+        self.stop: Callable[[], None] = lambda: None
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Never wait while turns are counted."""
+        if self.left is None:
+            return super().select(timeout)
+        self.left -= 1
+        if timeout != 0 or self.left < 0:
+            self.stop()
+        return super().select(0)
+
+
+class ManualTime(asyncio.SelectorEventLoop):
+    """An event loop that is moved by hand: its turns and its clock."""
+
+    def __init__(self) -> None:
+        self._turns = _Turns()
+        super().__init__(self._turns)
+        self._turns.stop = self.stop
         self.now = 0.0
 
     def time(self) -> float:
         """What the clock says."""
         return self.now
+
+    def turn(self, turns: int) -> None:
+        """Go on for so many turns, or until nothing is ready."""
+        self._turns.left = turns
+        try:
+            self.run_forever()
+        finally:
+            self._turns.left = None
 
 
 class HandMadeModel:
@@ -121,9 +150,12 @@ class Bench:
 
     def act(self, do: Callable[[], T], turns: int = TURNS) -> T:
         """Do this, then let everything go on for so many turns."""
-        done = self.run(_act(do, turns))
+        done: list[T] = []
+        self.loop.call_soon(lambda: done.append(do()))
+        self.loop.turn(turns)
         self.events += self._subscription.take()
-        return done
+        [value] = done
+        return value
 
     def say(self, *steps: StreamEvent | ProviderError, turns: int = TURNS) -> None:
         """Let the model send this on the stream that is open."""
@@ -217,11 +249,12 @@ class Bench:
         assert tuple(committed) == self.worker.conversation.messages, "history is the conversation"
         _check_alternation(committed)
         replayed = [Event("agent", run_id, n, at, body) for n, (run_id, at, body) in enumerate(self.happened)]
-        assert told(self.events) == told(replayed), "what was seen is what history tells"
+        seen, kept = told(self.events), told(replayed)
+        assert seen == kept, f"what was seen is what history tells: {seen} != {kept}"
 
 
 def told(events: list[Event]) -> list[tuple[object, ...]]:
-    """What a transcript says, without what history does not keep: cut calls, retries, notices."""
+    """What a transcript says, without what history does not keep: cut calls, blank words, notices."""
     transcript = Transcript()
     transcript.apply(events)
     said: list[tuple[object, ...]] = []
@@ -229,7 +262,7 @@ def told(events: list[Event]) -> list[tuple[object, ...]]:
         match entry:
             case UserEntry():
                 said.append(("user", entry.text, entry.staged))
-            case ProseEntry():
+            case ProseEntry() if entry.text.strip():
                 said.append((entry.kind, entry.text, entry.cut))
             case ToolEntry() if entry.key:
                 said.append((entry.key, entry.name, entry.status, entry.result, entry.decided_by, entry.rule))
@@ -254,15 +287,4 @@ async def _cancel_all() -> None:
     while others := asyncio.all_tasks() - {asyncio.current_task()}:
         for task in others:
             task.cancel()
-        await _turns(TURNS)
-
-
-async def _act(do: Callable[[], T], turns: int) -> T:
-    done = do()
-    await _turns(turns)
-    return done
-
-
-async def _turns(turns: int) -> None:
-    for _ in range(turns):
-        await asyncio.sleep(0)
+        await asyncio.wait(others)

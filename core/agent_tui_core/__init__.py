@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UserPromptSubmitEvent,
     )
     from agent_tui_core.messages import Message, Usage
+    from agent_tui_core.providers.demo import demo_provider
     from agent_tui_core.runtime.session import Session, open_session
     from agent_tui_core.text import safe_text, visible_text
     from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
@@ -35,6 +36,7 @@ _HOMES = {
     "hooks.chain": ("Hooks",),
     "hooks.points": ("HookDecision", "PostToolUseEvent", "PreToolUseEvent", "UserPromptSubmitEvent"),
     "messages": ("Message", "Usage"),
+    "providers.demo": ("demo_provider",),
     "runtime.session": ("Session", "open_session"),
     "text": ("safe_text", "visible_text"),
     "tools.base": ("Tool", "ToolContext", "ToolOutput"),
@@ -69,6 +71,7 @@ __all__ = [
     "ToolUse",
     "Usage",
     "UserPromptSubmitEvent",
+    "demo_provider",
     "open_session",
     "query",
     "safe_text",

@@ -28,8 +28,6 @@ from loopback import (
     tool_call,
 )
 
-PIPE = asyncio.subprocess.PIPE
-
 
 async def test_words_reach_standard_output_while_the_model_speaks(tmp_path: Path) -> None:
     release = asyncio.Event()
@@ -193,13 +191,14 @@ async def test_a_second_interrupt_does_not_wait_for_a_command_that_will_not_stop
     os.mkfifo(fifo)
     command = f"trap '' TERM; echo $$ > {fifo}; while :; do sleep 60; done"
     async with LoopbackServer([call("Bash", {"command": command})]) as server:
-        async with started(tmp_path, "run", "--approve", "all", "x", base_url=server.base_url) as program:
+        args = ("run", "--json", "--approve", "all", "x")
+        async with started(tmp_path, *args, base_url=server.base_url) as program:
             async with asyncio.timeout(20):
                 number = int(await asyncio.to_thread(fifo.read_text))
             program.signal(signal.SIGINT)
-            assert program.process.stderr is not None
-            program.signal(signal.SIGINT)
+            await program.until(lambda line: line.get("state") == "stopping")
             began = asyncio.get_running_loop().time()
+            program.signal(signal.SIGINT)
             ended = await program.end()
             took = asyncio.get_running_loop().time() - began
     assert ended.code == 130
@@ -228,40 +227,21 @@ async def test_a_reader_that_left_ends_it_quietly(tmp_path: Path) -> None:
 
 
 async def test_a_reader_that_stalls_delays_no_interrupt(tmp_path: Path) -> None:
+    begun, stopped = tmp_path / "begun", tmp_path / "stopped"
+    os.mkfifo(begun)
+    os.mkfifo(stopped)
+    command = f"trap 'echo > {stopped}; exit' TERM; echo > {begun}; while :; do sleep 0.05; done"
     flood = [text("x" * 60_000 + "\n") for _ in range(40)]
-    calls = tool_call("c", "Bash", {"command": "sleep 60"})
+    calls = tool_call("c", "Bash", {"command": command})
     async with LoopbackServer([Answer(*flood, calls, finish("tool_calls"), DONE)]) as server:
-        read_end, write_end = os.pipe()
-        process = None
-        try:
-            import sys
-
-            from headless_program import environment
-
-            (tmp_path / "workspace").mkdir()
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "agent_tui", "run", "--approve", "all", "x"),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=write_end,
-                stderr=PIPE,
-                cwd=tmp_path / "workspace",
-                env=environment(tmp_path, server.base_url),
-            )
-            assert process.stderr is not None
+        args = ("run", "--approve", "all", "x")
+        async with started(tmp_path, *args, base_url=server.base_url, deaf=True) as program:
             async with asyncio.timeout(20):
-                while b"> Bash" not in await process.stderr.readline():
-                    pass
-                process.send_signal(signal.SIGINT)
-                while b"interrupted" not in await process.stderr.readline():
-                    pass
-                process.send_signal(signal.SIGINT)
-                assert await process.wait() == 130
-        finally:
-            os.close(write_end)
-            os.close(read_end)
-            if process is not None and process.returncode is None:
-                process.kill()
-                await process.wait()
+                await asyncio.to_thread(begun.read_text)
+                program.signal(signal.SIGINT)
+                await asyncio.to_thread(stopped.read_text)
+                program.signal(signal.SIGINT)
+                assert await program.process.wait() == 130
 
 
 async def test_a_key_that_a_server_repeats_is_blacked_out(tmp_path: Path) -> None:

@@ -304,7 +304,11 @@ def merged(events: list[Event]) -> list[Event]:
         if isinstance(body, TextDelta) and isinstance(last, TextDelta):
             pieces.append(body.text)
             continue
-        if isinstance(body, ReasoningDelta) and isinstance(last, ReasoningDelta) and body.opaque is None:
+        if (
+            isinstance(body, ReasoningDelta)
+            and isinstance(last, ReasoningDelta)
+            and body.opaque is last.opaque is None
+        ):
             pieces.append(body.text)
             continue
         _join(kept, pieces)

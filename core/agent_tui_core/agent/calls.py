@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from agent_tui_core.agent.conversation import CANCELLED
 from agent_tui_core.agent.gate import Gate
@@ -51,6 +52,8 @@ class Round:
     """Ends that an interrupt left to be committed together with the results."""
     stopped: str | None = None
     """Why the run shall end after this round."""
+    handed: bool = False
+    """Calls wait for the caller: the run ends here, and their results come with the next one."""
     started: dict[str, float] = field(default_factory=dict)
 
     def message(self) -> Message:
@@ -62,6 +65,26 @@ class Round:
                 for each in self.calls
             ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What became of calls that a run left to its caller: the next run begins with it."""
+
+    message: Message
+    """The results of all calls of the last answer, in call order."""
+    ends: tuple[ToolEnded, ...]
+    """Of those that the caller had."""
+    stopped: str | None = None
+    """Why the run shall end before the model is asked."""
+
+
+class CallRunner(Protocol):
+    """What a loop gives the calls of an answer to."""
+
+    async def run(self, round_: Round) -> None:
+        """Fill `round_.results`, or set `round_.handed`; cancelling leaves a result for every call."""
+        ...
 
 
 class Calls:
@@ -91,7 +114,7 @@ class Calls:
             raise _telling(group) from group
         finally:
             for each in round_.calls:
-                self._cancel_if_open(each, round_)
+                cancel_if_open(each, round_)
 
     async def _one(self, proposed: ProposedCall, round_: Round, siblings: list[asyncio.Task[None]]) -> None:
         await self._judge_and_run(proposed, round_)
@@ -181,14 +204,16 @@ class Calls:
             return ToolOutput(words, is_error=True), "error"
         return output, "error" if output.is_error else "ok"
 
-    def _cancel_if_open(self, proposed: ProposedCall, round_: Round) -> None:
-        if proposed.key in round_.results:
-            return
-        began = round_.started.get(proposed.key)
-        seconds = 0.0 if began is None else time.monotonic() - began
-        result = ToolResult(proposed.call.id, CANCELLED, is_error=True)
-        round_.results[proposed.key] = result
-        round_.unrecorded.append(ToolEnded(proposed.key, result, "cancelled", seconds))
+
+def cancel_if_open(proposed: ProposedCall, round_: Round) -> None:
+    """Answer a call that has no result yet as cancelled."""
+    if proposed.key in round_.results:
+        return
+    began = round_.started.get(proposed.key)
+    seconds = 0.0 if began is None else time.monotonic() - began
+    result = ToolResult(proposed.call.id, CANCELLED, is_error=True)
+    round_.results[proposed.key] = result
+    round_.unrecorded.append(ToolEnded(proposed.key, result, "cancelled", seconds))
 
 
 def _bounded(content: str) -> str:

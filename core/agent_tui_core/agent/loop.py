@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from agent_tui_core.agent.calls import Calls, ProposedCall, Round
+from agent_tui_core.agent.calls import Answers, CallRunner, ProposedCall, Round
 from agent_tui_core.agent.compaction import Compaction
 from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN
 from agent_tui_core.agent.conversation import Conversation
@@ -57,8 +57,6 @@ class LoopSettings:
     tools: Sequence[ToolSpec] = ()
     max_tokens: int | None = None
     temperature: float | None = None
-    auto_execute_tools: bool = True
-    """Off: a run ends with the answer, and whoever called runs its tools."""
     max_tool_iterations: int = 25
     """How many rounds of calls one run may make."""
     retries: int = 3
@@ -83,7 +81,7 @@ class Loop:
         self,
         provider: ModelProvider,
         conversation: Conversation,
-        calls: Calls,
+        calls: CallRunner,
         journal: Journal,
         settings: LoopSettings,
         jitter: Callable[[], float] = random.random,
@@ -104,9 +102,10 @@ class Loop:
         self.failure: AgentTuiError | None = None
         """The error that made the last run fail."""
 
-    async def run(self, prompt: Message | None) -> RunEnded:
+    async def run(self, prompt: Message | None, answers: Answers | None = None) -> RunEnded:
         """Run to one of the four ends and return it; the journal has it as well.
 
+        `answers` are the results of the calls that the run before left to its caller.
         Cancelling interrupts: the connection is closed, calls are ended, what came so far is kept. When the
         journal cannot keep what happened the run fails, and nothing was done that it does not know. A bug is
         raised after the run was ended.
@@ -115,7 +114,7 @@ class Loop:
         self.ended = self.failure = None
         self._conversation.staged = prompt
         try:
-            self.ended = await self._to_its_end(run, prompt)
+            self.ended = await self._to_its_end(run, prompt, answers)
         except HistoryError as error:
             self.failure = error
             self._return_prompt(str(error))
@@ -123,10 +122,15 @@ class Loop:
             self._journal.emit(self.ended)
         return self.ended
 
-    async def _to_its_end(self, run: _Run, prompt: Message | None) -> RunEnded:
+    async def _to_its_end(self, run: _Run, prompt: Message | None, answers: Answers | None) -> RunEnded:
+        end: RunEnd
         try:
             await self._journal.commit(RunStarted(prompt))
-            end, reason = await self._rounds(run)
+            if answers is not None and (stopped := await self._take(answers)):
+                end, reason = "interrupted", stopped
+                self._return_prompt(reason)
+            else:
+                end, reason = await self._rounds(run)
         except asyncio.CancelledError:
             end, reason = "interrupted", "by you"
             await self._keep_partial(run, "interrupted", reason)
@@ -155,15 +159,13 @@ class Loop:
                 return _cut_end(stop)
             if not proposed:
                 return "completed", ""
-            if not self._settings.auto_execute_tools:
-                return "completed", ""
             if rounds >= self._settings.max_tool_iterations:
                 await self._answer_unrun(proposed, "not executed: limit")
                 count = self._settings.max_tool_iterations
                 return "limit", f"{count} rounds of tool calls; send a prompt to go on"
             rounds += 1
-            if stopped := await self._run_calls(run, proposed):
-                return "interrupted", stopped
+            if end := await self._run_calls(run, proposed):
+                return end
 
     # --- one request ----------------------------------------------------------------------------------------
 
@@ -244,13 +246,20 @@ class Loop:
 
     # --- one round of calls ---------------------------------------------------------------------------------
 
-    async def _run_calls(self, run: _Run, proposed: list[ProposedCall]) -> str | None:
-        run.round = Round(proposed, self._conversation.messages)
-        await self._calls.run(run.round)
-        await self._commit_results(run.round)
-        stopped = run.round.stopped
+    async def _run_calls(self, run: _Run, proposed: list[ProposedCall]) -> tuple[RunEnd, str] | None:
+        run.round = round_ = Round(proposed, self._conversation.messages)
+        await self._calls.run(round_)
+        if not round_.handed:
+            await self._commit_results(round_)
         run.round = None
-        return stopped
+        if round_.stopped:
+            return "interrupted", round_.stopped
+        return ("completed", "") if round_.handed else None
+
+    async def _take(self, answers: Answers) -> str | None:
+        await self._journal.commit(*answers.ends, MessageCommitted(answers.message))
+        self._conversation.append(answers.message)
+        return answers.stopped
 
     async def _commit_results(self, round_: Round) -> None:
         message = round_.message()

@@ -32,6 +32,9 @@ _MOST_MODELS: Final = "1000"
 _NEXT: Final[dict[Thinking, Thinking]] = {"adaptive": "budget", "budget": "off"}
 _LARGEST_ANSWER: Final = re.compile(r"max_tokens: \d+ > (\d+)")
 """`max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens for …`"""
+_THOUGHTS_REFUSED: Final = re.compile(r"`signature`|xpected `thinking`|cannot be modified")
+"""``Invalid `signature` in `thinking` block``, ``Expected `thinking` …, but found `tool_use` ``: what another
+server or protocol answered before."""
 _WINDOW: Final = re.compile(r"exceed context limit: (\d+) \+ (\d+) > (\d+)")
 """`input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, …`"""
 
@@ -122,7 +125,7 @@ class _Asking:
         said = str(error)
         if self.request.max_tokens is None and self._fewer_tokens(said):
             return True
-        if self.thoughts and "signature" in said:
+        if self.thoughts and _THOUGHTS_REFUSED.search(said):
             self.thoughts = False
             return True
         if "thinking" in said and "messages." not in said and self.manner.thinking in _NEXT:

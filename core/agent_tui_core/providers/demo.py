@@ -10,14 +10,19 @@ import json
 import re
 import zlib
 from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
 
 import httpx
 import msgspec
 
+from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.providers.demo_cast import DEMO_BASE_URL, DemoAgent, copy_workspace, demo_agents
 from agent_tui_core.providers.demo_script import Speech, WireMessage, next_speech
+from agent_tui_core.providers.demo_tools import call_of_named_tool
+from agent_tui_core.providers.http import http_client
+from agent_tui_core.providers.openai import OpenAIProvider
 
-__all__ = ["DEMO_AGENTS", "DEMO_BASE_URL", "DemoTransport", "copy_workspace"]
+__all__ = ["DEMO_AGENTS", "DEMO_BASE_URL", "DemoTransport", "copy_workspace", "demo_provider"]
 
 DEMO_AGENTS: tuple[DemoAgent, ...] = demo_agents()
 """Four agents with different jobs in the sample workspace."""
@@ -25,6 +30,15 @@ DEMO_AGENTS: tuple[DemoAgent, ...] = demo_agents()
 TOKENS_PER_SECOND = 50.0
 FIRST_TOKEN_SECONDS = 0.12
 _TOKEN = re.compile(r"\s*\S{1,6}|\s+")
+
+
+def demo_provider(*, pace: float = 1.0) -> ModelProvider:
+    """The scripted demo model, for `AgentOptions(model="demo/helper", provider=demo_provider())`.
+
+    It needs no server and opens no socket. A prompt that names one of the given tools makes it call that
+    tool, with arguments out of the prompt. `pace` stretches the time between two tokens; 0 is at once.
+    """
+    return OpenAIProvider(http_client(transport=DemoTransport(pace=pace)), DEMO_BASE_URL)
 
 
 class DemoTransport(httpx.AsyncBaseTransport):
@@ -46,14 +60,16 @@ class DemoTransport(httpx.AsyncBaseTransport):
             asked = msgspec.json.decode(body, type=_Asked)
         except msgspec.MsgspecError as error:
             return _error(400, f"the demo model cannot read this request: {error}")
-        names = [tool.function.name for tool in asked.tools]
-        speech = next_speech(asked.model, asked.messages, names)
+        schemas = {tool.function.name: tool.function.parameters for tool in asked.tools}
+        speech = call_of_named_tool(asked.messages, schemas)
+        speech = speech or next_speech(asked.model, asked.messages, list(schemas))
         stream = _SpokenStream(_chunks(asked, speech, len(body) // 4), self._pace)
         return httpx.Response(200, headers={"Content-Type": "text/event-stream"}, stream=stream)
 
 
 class _Function(msgspec.Struct):
     name: str
+    parameters: dict[str, Any] = {}
 
 
 class _AskedTool(msgspec.Struct):

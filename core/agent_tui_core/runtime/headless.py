@@ -29,6 +29,7 @@ from agent_tui_core.runtime.printing import Printer
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.worker import Worker
 from agent_tui_core.text import safe_line
+from agent_tui_core.tools.process import end_at_once
 
 EXIT_COMPLETED: Final = 0
 EXIT_FAILED: Final = 1
@@ -95,6 +96,7 @@ class Headless:
 
     def hurry(self) -> None:
         """After `stop`: give what still ends no time."""
+        end_at_once()
         for worker in self._session.workers:
             worker.hurry()
 

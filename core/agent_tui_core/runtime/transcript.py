@@ -50,6 +50,7 @@ from agent_tui_core.runtime.entries import (
     ToolEntry,
     UserEntry,
 )
+from agent_tui_core.wire.opaque import is_tagged
 
 _COMPACTED = (
     "What was said up to here is summarised for the model: ~{} → ~{} tokens. Nothing is lost: it stays in the "
@@ -88,6 +89,8 @@ class Transcript:
         self._answer_usage = Usage()
         self._base_usage = Usage()
         self._streamed = False
+        self._answer_from = 0
+        """Where the entries of the answer that grows begin."""
 
     def apply(self, events: Iterable[Event]) -> None:
         """Fold events, in order."""
@@ -99,8 +102,10 @@ class Transcript:
         match body:
             case TextDelta(text):
                 self._grow("text", text)
-            case ReasoningDelta(text):
+            case ReasoningDelta(text, opaque):
                 self._grow("reasoning", text)
+                if opaque and is_tagged(opaque):
+                    self._close_tail()
             case ToolUseDelta():
                 self._propose(body)
             case UsageReported(usage):
@@ -177,6 +182,7 @@ class Transcript:
 
     def _begin_answer(self) -> None:
         self._close_tail(cut=True)
+        self._answer_from = len(self.entries)
         self._calls.clear()
         self._streamed = False
         self._base_usage, self._answer_usage = self.usage, Usage()
@@ -188,9 +194,11 @@ class Transcript:
             case "user":
                 self._settle_user(message.text)
             case "assistant":
-                self._close_tail(cut=message.stop_reason in {"interrupted", "error"})
+                self._close_tail()
                 if not self._streamed:
                     self._replay(message)
+                if message.stop_reason in {"interrupted", "error"}:
+                    self._mark_cut()
                 self._drop_unfinished(message)
                 self._streamed = False
             case "tool":
@@ -209,6 +217,7 @@ class Transcript:
 
     def _replay(self, message: Message) -> None:
         self._calls.clear()
+        self._answer_from = len(self.entries)
         for block in message.blocks:
             match block:
                 case Text(text):
@@ -219,11 +228,17 @@ class Transcript:
                     self._calls[len(self._calls)] = self._add(ToolEntry(name, call_id, input=input_))
                 case _:
                     pass
-        cut = message.stop_reason in {"interrupted", "error"}
-        if cut and self.entries and isinstance(last := self.entries[-1], ProseEntry):
-            last.cut = True
         if message.usage is not None:
             self.usage = self._base_usage = self.usage.plus(message.usage)
+
+    def _mark_cut(self) -> None:
+        """Say of the answer's last words that they are not all: they may have been closed before that was known."""
+        for index in range(len(self.entries) - 1, self._answer_from - 1, -1):
+            entry = self.entries[index]
+            if isinstance(entry, ProseEntry):
+                entry.cut = True
+                self.dirty.add(index)
+                return
 
     def _drop_unfinished(self, message: Message) -> None:
         kept = len(message.tool_uses)

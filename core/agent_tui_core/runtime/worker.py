@@ -189,7 +189,7 @@ class Worker:
         return True
 
     def hurry(self) -> None:
-        """Let a run that is stopping stop at once: what it runs is killed without grace."""
+        """Let a run that is stopping stop at once: what it waits for on its way out is cancelled too."""
         if self._interrupting and self.busy and self._task is not None and self._outbox.run_id is not None:
             self._task.cancel()
 

@@ -31,6 +31,9 @@ _REPORT_EVERY = 0.1
 _REPORT_BYTES = 4_000
 _REPORT_BUDGET = 400_000
 
+_ending: set[asyncio.Event] = set()
+"""One for each group between its TERM and its KILL; set, it means: do not wait."""
+
 _INHERITED = ("PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL")
 _FIXED = {
     "PAGER": "cat",
@@ -102,6 +105,12 @@ async def run_process(
     return ProcessOutput(
         kept.text(), child.exit_code, timed_out, kept.total, kept.file, time.monotonic() - started
     )
+
+
+def end_at_once() -> None:
+    """Kill, without further grace, every group that is being ended; call it in the event loop's thread."""
+    for hurry in _ending:
+        hurry.set()
 
 
 def child_environment(environ: Mapping[str, str], names: Collection[str] = ()) -> dict[str, str]:
@@ -201,12 +210,14 @@ async def _end_whatever_happens(child: _Child) -> None:
     hurry = asyncio.Event()
     ending = asyncio.create_task(_end_group(child, hurry))
     cancelled = False
+    _ending.add(hurry)
     while not ending.done():
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:
             cancelled = True
             hurry.set()
+    _ending.discard(hurry)
     if cancelled:
         raise asyncio.CancelledError
 

@@ -34,7 +34,7 @@ _WORD_KEYS: Final = (
 )
 _KIND_KEYS: Final = ("code", "status", "type", "status_code", "http_code")
 _SAYS_TOO_LONG: Final = re.compile(
-    r"context[ _-]?(?:length|size|window)|maximum context|prompt is too long", re.IGNORECASE
+    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long", re.IGNORECASE
 )
 _KINDS: Final[tuple[tuple[re.Pattern[str], type[ProviderRefused]], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)

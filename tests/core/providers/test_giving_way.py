@@ -13,8 +13,8 @@ from agent_tui_core.messages import Message
 from agent_tui_core.providers.anthropic import AnthropicProvider
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.responses import ResponsesProvider
-from loopback import Answer, LoopbackServer, json_answer
-from protocols import ASK, MESSAGES, RESPONSES, collected, say, words
+from loopback import Answer, LoopbackServer, json_answer, sse
+from protocols import ASK, MESSAGES, RESPONSES, Speech, collected, over_protocols, say, words
 
 
 @pytest.fixture
@@ -132,6 +132,18 @@ async def test_reasoning_of_another_account_is_left_out_of_this_request(client: 
         history = (*ASK.messages, answer, *ASK.messages)
         await collected(ResponsesProvider(client, server.base_url), replace(ASK, messages=history))
     assert [len(RESPONSES.sealed(asked.json)) for asked in server.requests] == [1, 0]
+
+
+@over_protocols
+async def test_a_refusal_within_an_answer_is_not_asked_again(
+    speech: Speech, client: httpx.AsyncClient
+) -> None:
+    said = "stream_options thinking 'include' reasoning.summary"
+    error = sse({"type": "error", "error": {"type": "invalid_request_error", "message": said}})
+    async with LoopbackServer([Answer(speech.writer().text("Half"), error)]) as server:
+        with pytest.raises(BadRequest, match="stream_options"):
+            await collected(speech.provider(client, server.base_url))
+    assert len(server.requests) == 1
 
 
 async def test_another_refusal_is_not_made_twice(client: httpx.AsyncClient) -> None:

@@ -31,7 +31,9 @@ def unconfigured(folder: Path) -> Plan:
 def looking(speech: Speech) -> Answer:
     w = speech.writer()
     call = ("call_1", "Glob", ['{"pattern":', ' "*"}'])
-    return Answer(w.thought("hm", "sealed"), w.text("I look."), w.calls(call), w.end("tool_use"))
+    return Answer(
+        w.thought("hm", "one"), w.thought("so", "two"), w.text("I look."), w.calls(call), w.end("tool_use")
+    )
 
 
 @over_protocols
@@ -51,7 +53,7 @@ async def test_a_round_of_tools_is_made_stored_and_taken_up_again(speech: Speech
     assert [asked.path for asked in server.requests] == [speech.path] * 3
     for asked in server.requests:
         speech.rules(asked.json)
-    assert [speech.sealed(asked.json) for asked in server.requests[1:]] == [["sealed"], ["sealed"]]
+    assert [speech.sealed(asked.json) for asked in server.requests[1:]] == [["one", "two"]] * 2
     assert kinds[-2:] == ["reasoning", "text"]
 
 

@@ -137,7 +137,8 @@ def test_an_answer_that_was_cut_can_be_followed(speech: Speech, stop: StopReason
     )
     kept = [block for block in whole.blocks if not isinstance(block, ToolUse)]
     thought = [block for block in kept if isinstance(block, Reasoning)]
-    body(speech, user("a"), assistant(*kept, stop=stop), user("b"))
+    followed = body(speech, user("a"), assistant(*kept, stop=stop), user("b"))
+    assert not any(f'"{name}_' in json.dumps(followed) for name in ("rs", "msg", "fc"))
     body(speech, user("a"), assistant(*thought, stop=stop), user("b"))
     body(
         speech, user("a"), assistant(*broken, stop=stop), results(ToolResult("call_a", "no", True)), user("b")

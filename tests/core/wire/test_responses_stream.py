@@ -119,6 +119,13 @@ def test_parts_of_a_summary_stand_apart_and_mirrored_reasoning_is_said_once() ->
     assert thought.text == "one\n\ntwo"
 
 
+def test_an_item_that_is_repeated_at_the_end_counts_once() -> None:
+    w = ResponsesWriter()
+    built = message(read(w.thought("hm") + w.text("Hi") + w.calls(("c", "get_weather", ["{}"])) + w.end()))
+    assert [type(block).__name__ for block in built.blocks] == ["Reasoning", "Reasoning", "Text", "ToolUse"]
+    assert built.text == "Hi"
+
+
 def test_items_are_told_apart_by_id_where_they_have_no_place() -> None:
     sent = b""
     for name in ("a", "b"):

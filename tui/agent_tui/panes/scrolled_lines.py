@@ -18,6 +18,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.panes.lines import BLANK, Line, cut_segments, printable
+from agent_tui.panes.painting import repaint
 from agent_tui.panes.palette import DECORATION, Palette
 from agent_tui.panes.sheet import Row, Sheet, Spot
 
@@ -112,7 +113,7 @@ class ScrolledLines(Widget):
             regions.append(Region(size.width - 1, min(moved), 1, max(moved) + 1 - min(moved)))
         if regions:
             self._keep_strips()
-            self.refresh(*regions)
+            repaint(self, *regions)
         return bool(regions)
 
     # --- arranging ------------------------------------------------------------------------------------------

@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widgets import Static
+from textual.widget import Widget
 
 from agent_tui.actions import Action
+from agent_tui.panes.painting import repaint
 from agent_tui.panes.wording import Part, cut_middle, one_line, plural, row, state_name
 from agent_tui_core.events import AgentState
 
@@ -51,7 +54,7 @@ _STATE_STYLES: dict[AgentState, str] = {
 }
 
 
-class Row(Static):
+class Row(Widget):
     """A line that knows how to write itself for a width, and is drawn only when its words change."""
 
     DEFAULT_CSS = """
@@ -59,23 +62,28 @@ class Row(Static):
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__("", id=id, classes=classes, markup=False)
-        self._shown: Content | None = None
+        super().__init__(id=id, classes=classes)
+        self._shown = Content("")
         self._strip: Strip | None = None
+        self._looks: dict[str, Style] = {}
 
     def show(self, content: Content) -> None:
-        """Draw the line if it is another than the one shown."""
-        if self._shown is not None and self._shown == content and self._shown.spans == content.spans:
+        """Draw the line, as `row` makes it, if it is another than the one shown."""
+        if self._shown == content and self._shown.spans == content.spans:
             return
         self._shown, self._strip = content, None
-        self.update(content, layout=False)
+        self._layout_cache.clear()
+        repaint(self)
+
+    def render(self) -> Content:
+        """The words, for those who ask where in them the pointer is."""
+        return self._shown
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The strip of the last drawing: Textual asks for every row in the box round all that changed."""
+        """The strip of the last drawing; Textual's own way to draw a line costs five times as much."""
         width = self.outer_size.width
         if self._strip is None or self._strip.cell_length != width:
-            drawn = super().render_lines(Region(0, 0, width, 1))
-            self._strip = drawn[0] if drawn else Strip.blank(width)
+            self._strip = self._draw(width)
         whole = crop.x == 0 and crop.width == width
         return [self._strip if whole else self._strip.crop(crop.x, crop.right)] * crop.height
 
@@ -83,6 +91,28 @@ class Row(Static):
         """Textual says that styles or the theme changed."""
         super().notify_style_update()
         self._strip = None
+        self._looks.clear()
+
+    def _draw(self, width: int) -> Strip:
+        text, segments, at = self._shown.plain, list[Segment](), 0
+        for start, end, style in self._shown.spans:
+            if start > at:
+                segments.append(Segment(text[at:start], self._look("")))
+            segments.append(Segment(text[start:end], self._look(str(style))))
+            at = end
+        if at < len(text):
+            segments.append(Segment(text[at:], self._look("")))
+        strip = Strip(segments).adjust_cell_length(width, self._look(""))
+        for line_filter in self.get_line_filters():
+            strip = strip.apply_filter(line_filter, self.background_colors[1])
+        return strip
+
+    def _look(self, style: str) -> Style:
+        look = self._looks.get(style)
+        if look is None:
+            base = self.visual_style
+            look = self._looks[style] = (base + self._get_style(style) if style else base).rich_style
+        return look
 
 
 class StatusRow(Row):

@@ -20,6 +20,7 @@ from textual.widgets import TextArea
 from agent_tui.actions import Actions, bindings
 from agent_tui.feed import AgentFeed, DashboardSession, Feed
 from agent_tui.panes.agent_pane import AgentPane
+from agent_tui.panes.painting import Painter
 from agent_tui.panes.prompt import PromptBox
 from agent_tui.panes.roster import Roster
 from agent_tui.panes.status import KeyRow, StatusRow
@@ -51,6 +52,7 @@ class DashboardScreen(Screen[None]):
 
     def __init__(self, session: DashboardSession, feed: Feed, actions: Actions) -> None:
         super().__init__()
+        self._compositor = Painter()
         self.session = session
         self.feed = feed
         self.actions = actions

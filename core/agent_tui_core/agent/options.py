@@ -1,0 +1,108 @@
+"""Owns what a client is told before it begins: model, server, tools, limits; refuses what cannot work.
+
+Refuses to reach anything: a server that is not there shows with the first request.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_tui_core.agent.permissions import PermissionRules
+from agent_tui_core.hooks.chain import Hooks
+from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.tools.base import Tool
+from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
+
+_UNNAMED = "default"
+"""Asked for where a server is named and no model: servers with one model take any name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """What a `Client` works with. Raises ValueError for what cannot work.
+
+    `dataclasses.replace` makes others of them.
+    """
+
+    model: str
+    """The name by which the server knows the model."""
+    base_url: str = "http://localhost:11434/v1"
+    """Where the endpoints are, `/v1` included."""
+    api_key: str | None = field(default=None, repr=False)
+    """Sent to `base_url` and nowhere else; "not-needed", "" and None send none."""
+    system_prompt: str = ""
+    """Stands before every conversation; empty sends none."""
+    tools: Sequence[Tool] = ()
+    """What the model may call; two of one name are a ValueError."""
+    hooks: Hooks = field(default_factory=Hooks)
+    """Hear of prompts, calls and results, in both modes."""
+    permissions: PermissionRules | None = None
+    """None allows every tool that was given; with rules, what they do not allow is denied, in both modes."""
+    auto_execute_tools: bool = False
+    """On: calls run by themselves until the model has no more. Off: the caller runs them."""
+    max_tool_iterations: int = 25
+    """Rounds of calls that one run may make; then its end is "limit"."""
+    max_tokens: int | None = None
+    """Tokens that one answer may have; None leaves it to the server."""
+    temperature: float | None = None
+    """None leaves it to the server."""
+    context_limit: int | None = None
+    """Tokens that the model can read. Near it the oldest messages are summarised in requests; None waits
+    until the server says that they are too many."""
+    connect_timeout: float = 10.0
+    """Seconds."""
+    idle_timeout: float = 300.0
+    """Seconds without a byte from the server; the whole answer may take as long as it likes."""
+    retries: int = 3
+    """How often a request is made again that failed before anything came."""
+    workspace: Path | None = None
+    """Where tools work; None is the current folder."""
+    protocol: WireProtocol = "chat"
+    """What the server speaks: "chat" (completions), "anthropic" (Messages) or "responses" (OpenAI's)."""
+    think_tags: bool = False
+    """Text that begins with `<think>` is reasoning."""
+    thinking: bool = False
+    """Ask for reasoning, where the protocol can."""
+    provider: ModelProvider | None = None
+    """Answers in place of the server at `base_url`; clients may share it, and whoever made it closes it."""
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a server."""
+        if not self.model.strip():
+            raise ValueError("model: name the model that shall answer")
+        if self.provider is None and not self.base_url.startswith(("http://", "https://")):
+            raise ValueError(f"base_url: should begin with http:// or https://, not {self.base_url!r}")
+        if self.max_tool_iterations < 1 or self.retries < 0:
+            raise ValueError("max_tool_iterations should be at least 1, retries at least 0")
+        if self.connect_timeout <= 0 or self.idle_timeout <= 0:
+            raise ValueError("connect_timeout and idle_timeout are seconds and should be more than 0")
+        if any(limit is not None and limit < 1 for limit in (self.max_tokens, self.context_limit)):
+            raise ValueError("max_tokens and context_limit are tokens and should be at least 1")
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f"protocol: should be one of {', '.join(PROTOCOLS)}, not {self.protocol!r}")
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> AgentOptions:
+        """What OPENAI_BASE_URL, OPENAI_API_KEY and AGENT_TUI_MODEL say; without a server the demo model.
+
+        Raises ValueError for a value that cannot be used.
+        """
+        from agent_tui_core.config.profiles import OPENAI_BASE_URL, OPENAI_MODEL
+
+        said = os.environ if environ is None else environ
+        key, model = said.get("OPENAI_API_KEY") or None, said.get("AGENT_TUI_MODEL")
+        base_url = said.get("OPENAI_BASE_URL") or (OPENAI_BASE_URL if key else "")
+        if not base_url:
+            from agent_tui_core.providers.demo import demo_provider
+
+            return cls(model=model or "demo/helper", provider=demo_provider())
+        usual = OPENAI_MODEL if base_url == OPENAI_BASE_URL else _UNNAMED
+        return cls(model=model or usual, base_url=base_url, api_key=key)
+
+    @property
+    def key(self) -> str | None:
+        """The key to send; None when there is none."""
+        return None if self.api_key in {None, "", "not-needed"} else self.api_key

@@ -1,0 +1,115 @@
+"""Owns the way of changed rows to the terminal: which widgets are asked for which rows, and what is written.
+
+Refuses to lay out and to decide what a row shows. It stands where Textual's own way stands, draws the same
+cells, and asks only for rows that changed; a frame with 32 streaming panes is what it is made for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.segment import Segment
+from textual._compositor import Compositor, CompositorUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+
+class Piece(NamedTuple):
+    """Cells of one row of the screen that one widget draws: from `start` to before `end`."""
+
+    y: int
+    start: int
+    end: int
+    widget: Widget
+    region: Region
+    """The whole widget on the screen."""
+
+
+class PiecesUpdate(CompositorUpdate):
+    """Strips and where they go."""
+
+    def __init__(self, strips: list[tuple[int, int, Strip]]) -> None:
+        self._strips = strips
+
+    def render_segments(self, console: Console) -> str:
+        """The update as the terminal reads it."""
+        return "".join([f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self._strips])
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:  # noqa: ARG002
+        yield Segment(self.render_segments(console), control=[])
+
+
+class Painter(Compositor):
+    """A compositor that asks the widgets on top of changed cells for those rows, and nobody else.
+
+    Textual's asks every widget in the box round all changes for all of its rows, then cuts each of them.
+    """
+
+    def render_partial_update(self) -> PiecesUpdate | None:  # type: ignore[override]
+        """Draw what is dirty; None when nothing is."""
+        screen = self.size.region
+        dirty = [region for one in self._dirty_regions if (region := one.intersection(screen))]
+        self._dirty_regions.clear()
+        return PiecesUpdate(_drawn(self._pieces(dirty))) if dirty else None
+
+    def _pieces(self, dirty: Iterable[Region]) -> list[Piece]:
+        layers = self.layers_visible
+        pieces: list[Piece] = []
+        for y, start, end in self._regions_to_spans(dirty):
+            gaps = [(start, end)]
+            for widget, shown, region in layers[y]:  # the topmost first
+                left, right = shown.x, shown.x + shown.width
+                below: list[tuple[int, int]] = []
+                for a, b in gaps:
+                    from_, to = max(a, left), min(b, right)
+                    if from_ >= to:
+                        below.append((a, b))
+                        continue
+                    pieces.append(Piece(y, from_, to, widget, region))
+                    below += [gap for gap in ((a, from_), (to, b)) if gap[0] < gap[1]]
+                gaps = below
+                if not gaps:
+                    break
+        return pieces
+
+
+def _drawn(pieces: list[Piece]) -> list[tuple[int, int, Strip]]:
+    """Ask each widget once, for the rows from its first to its last that is wanted."""
+    spans: dict[Widget, tuple[int, int]] = {}
+    for y, _, _, widget, _ in pieces:  # from the top down
+        first, _ = spans.get(widget, (y, y))
+        spans[widget] = first, y
+    rows: dict[Widget, list[Strip]] = {}
+    strips: list[tuple[int, int, Strip]] = []
+    for y, start, end, widget, region in pieces:
+        first, last = spans[widget]
+        if (drawn := rows.get(widget)) is None:
+            crop = Region(0, first - region.y, region.width, last - first + 1)
+            drawn = rows[widget] = widget.render_lines(crop)
+        if y - first >= len(drawn):
+            continue
+        strip = drawn[y - first]
+        if end - start != region.width:
+            strip = strip.crop(start - region.x, end - region.x)
+        strips.append((start, y, strip))
+    return strips
+
+
+def repaint(widget: Widget, *regions: Region) -> None:
+    """Do what `Widget.refresh` does, without a message from the widget to itself and one to the screen.
+
+    For widgets that draw their rows themselves and keep nothing in Textual's caches; not for layouts.
+    """
+    if not widget._is_mounted or not widget.is_attached or widget._closing:
+        widget.refresh(*regions)
+        return
+    widget._set_dirty(*regions)
+    screen = widget.screen
+    screen._dirty_widgets.add(widget)
+    screen.check_idle()
