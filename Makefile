@@ -30,7 +30,7 @@ check: $(VENV)/.dev ## lint, types, floors and tests: before each commit
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/mypy tests bench
+	$(BIN)/mypy tests bench examples
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory test
 

@@ -1,7 +1,7 @@
-"""Measures the whole dashboard at work: processor time, keys, the event loop and memory while agents stream.
+"""Measures the whole dashboard at work: processor time, keys, the event loop, memory, while agents stream.
 
-Refuses a shortcut: the program runs in a real pseudo-terminal of 200x60 with history on, its agents talk HTTP to
-a server in another process, and a key counts when what it did can be read from the terminal.
+Refuses a shortcut: the program runs in a real pseudo-terminal of 200x60 with history on, its agents talk HTTP
+to a server in another process, and a key counts when what it did can be read from the terminal.
 
     python bench/panes.py [--agents 4,16,32] [--rate 50] [--seconds 8] [--rounds 1] [--against PATH]
 """
@@ -249,9 +249,10 @@ class Probe:
     """Opens the window when all agents stream, counts, and ends the program when all has been shown."""
 
     def __init__(self, feed: object, options: argparse.Namespace) -> None:
-        from agent_tui.feed import Feed
         from textual._context import active_app
         from textual.app import App
+
+        from agent_tui.feed import Feed
 
         assert isinstance(feed, Feed)
         self.feed, self.options = feed, options
@@ -318,7 +319,8 @@ class Probe:
 
     def _wait_for_all(self) -> None:
         agents = self.feed.agents.values()
-        if any(agent.transcript.state == "streaming" for agent in agents):
+        behind = [self.feed.agents[key].transcript.dirty for key in self.feed._views]
+        if any(agent.transcript.state == "streaming" for agent in agents) or any(behind):
             self.loop.call_later(0.1, self._wait_for_all)
             return
         from agent_tui_core.runtime.entries import ProseEntry
@@ -328,7 +330,6 @@ class Probe:
         shown = Counter(
             "".join(entry.text for entry in agent.transcript.entries if isinstance(entry, ProseEntry))
             for agent in agents
-            if not agent.transcript.dirty or len(agents) > len(self.feed._views)
         )
         self.figures["tokens_sent"] = tokens * sent.total()
         self.figures["tokens_shown"] = tokens * (sent & shown).total()

@@ -18,7 +18,7 @@ PATIENCE = 30.0
 KEY = "sk-a-key-that-nobody-may-see"
 
 
-def environment(folder: Path, base_url: str = "", **more: str) -> dict[str, str]:
+def environment(folder: Path, base_url: str = "") -> dict[str, str]:
     """What the program inherits: places of its own, and a key that must not show."""
     given = {
         "PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'tui'}",
@@ -31,7 +31,7 @@ def environment(folder: Path, base_url: str = "", **more: str) -> dict[str, str]
     }
     if base_url:
         given |= {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": KEY, "AGENT_TUI_MODEL": "m"}
-    return given | more
+    return given
 
 
 @dataclass(slots=True)
@@ -103,7 +103,7 @@ class Ended:
 
 @asynccontextmanager
 async def started(
-    folder: Path, *args: str, base_url: str = "", stdin: int | None = None, deaf: bool = False, **more: str
+    folder: Path, *args: str, base_url: str = "", stdin: int | None = None, deaf: bool = False
 ) -> AsyncIterator[Program]:
     """Start `agent-tui ARGS` in `folder/workspace`; it does not outlive the block.
 
@@ -119,7 +119,7 @@ async def started(
         stdout=write_end,
         stderr=asyncio.subprocess.PIPE,
         cwd=workspace,
-        env=environment(folder, base_url, **more),
+        env=environment(folder, base_url),
         limit=2**24,
     )
     try:
@@ -133,10 +133,10 @@ async def started(
             os.close(write_end)
 
 
-async def ran(folder: Path, *args: str, base_url: str = "", given: bytes | None = None, **more: str) -> Ended:
+async def ran(folder: Path, *args: str, base_url: str = "", given: bytes | None = None) -> Ended:
     """Run it to its end, with this on standard input."""
     pipe = None if given is None else asyncio.subprocess.PIPE
-    async with started(folder, *args, base_url=base_url, stdin=pipe, **more) as program:
+    async with started(folder, *args, base_url=base_url, stdin=pipe) as program:
         if given is not None:
             program.send_raw(given)
         return await program.end()

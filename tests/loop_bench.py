@@ -11,7 +11,7 @@ import selectors
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from agent_tui_core.agent.approvals import ApprovalDesk
 from agent_tui_core.agent.calls import Calls
@@ -19,7 +19,8 @@ from agent_tui_core.agent.conversation import Conversation
 from agent_tui_core.agent.gate import AgentIdentity, PersonGate
 from agent_tui_core.agent.loop import Loop, LoopSettings
 from agent_tui_core.agent.permissions import PermissionRules, Permissions
-from agent_tui_core.errors import ProviderError
+from agent_tui_core.blocks import Json
+from agent_tui_core.errors import HistoryError, ProviderError
 from agent_tui_core.events import (
     Body,
     Event,
@@ -102,7 +103,8 @@ class HandMadeModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Yield what comes, until an error comes or the answer ends."""
         check_chat_request(request_body(request))
-        self.line = line = asyncio.Queue()
+        line: asyncio.Queue[StreamEvent | ProviderError] = asyncio.Queue()
+        self.line = line
         self.open += 1
         self.calls = 0
         try:
@@ -134,11 +136,19 @@ class Bench:
         self.running: list[asyncio.Future[str]] = []
         """The tools that run, oldest first."""
         self.happened: list[Happened] = []
+        self.records_left = 10**9
+        """How often history can be written before the disk is full."""
         self.worker: Worker
         self.desk: ApprovalDesk
         self.events: list[Event]
         self._subscription: Subscription
         self.run(self.revive())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do this on the bench's own event loop."""
@@ -161,7 +171,12 @@ class Bench:
         """Let the model send this on the stream that is open."""
         line = self.model.line
         assert line is not None, "no stream is open"
-        self.act(lambda: [line.put_nowait(step) for step in steps], turns)
+
+        def put() -> None:
+            for step in steps:
+                line.put_nowait(step)
+
+        self.act(put, turns)
 
     def close(self) -> None:
         """End everything, whatever state it is in."""
@@ -184,13 +199,16 @@ class Bench:
     def _assemble(self, happened: list[Happened]) -> None:
         async def record(run_id: str, *bodies: Body) -> None:
             await asyncio.sleep(0)
+            self.records_left -= 1
+            if self.records_left < 0:
+                raise HistoryError("the disk is full")
             happened.extend((run_id, self.loop.now, body) for body in bodies)
 
         folder = Path("/")
         outbox = Outbox("agent")
         journal = WorkerJournal(outbox, record)
         conversation = Conversation()
-        schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
+        schema: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}}
         tools = ToolRegistry(
             [
                 Tool("Peek", "Looks.", schema, self._work, writes=False),
@@ -240,7 +258,9 @@ class Bench:
             ended = Counter(body.key for body in bodies if isinstance(body, ToolEnded))
             assert proposed == ended, "each call has one end"
             assert set(proposed.values()) <= {1}
-        runs = [(run_id, body) for run_id, _, body in self.happened if isinstance(body, RunStarted | RunEnded)]
+        runs = [
+            (run_id, body) for run_id, _, body in self.happened if isinstance(body, RunStarted | RunEnded)
+        ]
         for (first, opening), (second, closing) in zip(runs[::2], runs[1::2], strict=True):
             assert first == second
             assert isinstance(opening, RunStarted)

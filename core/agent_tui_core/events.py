@@ -6,11 +6,10 @@ over a socket. `Event` is the envelope that a worker's outbox stamps on each bod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from agent_tui_core.blocks import Image, JsonObject, Reasoning, Text, ToolResult, ToolUse
+from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.messages import Message, StopReason, Usage
 
 # --- what the model sent (a provider's stream is made of these) ---------------------------------------------
@@ -341,29 +340,3 @@ class Event:
     at: float
     """Seconds since the epoch."""
     body: Body
-
-
-_BLOCKS = (Text, Reasoning, ToolUse, ToolResult, Image)
-
-
-def to_json(event: Event) -> dict[str, Any]:
-    """Return the event as one flat JSON object; `type` is the name of the body's class."""
-    head = {
-        "type": type(event.body).__name__,
-        "agent_id": event.agent_id,
-        "run_id": event.run_id,
-        "seq": event.seq,
-        "at": event.at,
-    }
-    return head | {field.name: _plain(getattr(event.body, field.name)) for field in fields(event.body)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-        return {"type": type(value).__name__} | named if isinstance(value, _BLOCKS) else named
-    return value

@@ -33,7 +33,7 @@ def check(lines: list[dict[str, Any]], *, first_seq: int = 1) -> None:
 async def test_each_line_is_one_event_as_documented_and_nothing_else_is_printed(tmp_path: Path) -> None:
     hostile = "\x1b[2J\x9b31m\x7f ü \U0001f600 \u2028"
     answers = [
-        call("Bash", {"command": "printf '\\033[2J\\377'", "timeout": 5}, words=hostile),
+        call("Bash", {"command": "touch one; printf '\\033[2J\\377'", "timeout": 5}, words=hostile),
         say("\udc00 done"),
     ]
     async with LoopbackServer(answers) as server:
@@ -153,7 +153,7 @@ async def test_a_line_that_is_not_understood_is_refused_and_changes_nothing(
 
 
 async def test_an_answer_that_comes_too_late_is_refused(tmp_path: Path) -> None:
-    async with LoopbackServer([call("Bash", {"command": "true"}), say("ok")]) as server:
+    async with LoopbackServer([call("Bash", {"command": "touch one"}), say("ok")]) as server:
         async with started(tmp_path, *ASK, "go", base_url=server.base_url, stdin=PIPE) as program:
             request = await asked(program)
             program.send(type="deny", request_id=request["id"])

@@ -57,9 +57,12 @@ def test_the_keys_of_the_settings_example_are_actions() -> None:
 
 
 def test_every_option_that_the_readme_names_exists() -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "agent_tui", "--help"], capture_output=True, text=True, check=True
-    ).stdout
+    shown = "".join(
+        subprocess.run(
+            [sys.executable, "-m", "agent_tui", *word, "--help"], capture_output=True, text=True, check=True
+        ).stdout
+        for word in ([], ["run"], ["sessions"], ["export"])
+    )
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--editable"}:
         assert option in shown, option
 

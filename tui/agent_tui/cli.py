@@ -16,6 +16,7 @@ import click
 
 from agent_tui.options import CONTEXT, NEWEST, planning_options, session_id
 from agent_tui_core.config.profiles import Flags
+from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.text import safe_text
 
@@ -62,9 +63,18 @@ def run(args: Sequence[str]) -> int:
         return _complain(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, click.Abort):
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAILED
+    except OSError as error:
+        _forget_output()
+        if isinstance(error, BrokenPipeError):  # whoever read our output has enough
+            return EXIT_FAILED
+        return _complain(f"input or output failed: {error.strerror or error}", EXIT_FAILED)
+
+
+def _forget_output() -> None:
+    """Let what is unwritten go nowhere: trying again at the end would print a traceback."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _room(word: str) -> click.Command:
@@ -134,6 +144,9 @@ def command(
     data_dir: Path | None,
     theme: str | None,
     demo: bool,
+    record: Path | None,
+    replay: Path | None,
+    replay_pace: float,
     resume: str | None,
 ) -> int:
     """Run, watch, approve, redirect and stop many LLM agents in one terminal.
@@ -141,7 +154,8 @@ def command(
     PROMPT goes to every agent at the start. "agent-tui doctor" opens nothing: it reports what was found
     and what would start, with the same options. "agent-tui run" works without a dashboard.
     """
-    flags = Flags(agents, count, model, base_url, workspace, theme, demo, data_dir)
+    taping = Taping(record, replay, replay_pace)
+    flags = Flags(agents, count, model, base_url, workspace, theme, demo, data_dir, taping)
     if prompt == ("doctor",) and not ctx.meta[_LITERAL]:
         from agent_tui.doctor import examine
 

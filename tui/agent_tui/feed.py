@@ -24,6 +24,8 @@ from agent_tui_core.runtime.transcript import Transcript
 
 FASTEST = 1 / 20
 SLOWEST = 1 / 4
+TOGETHER = 8
+"""Views that are all ticked at each frame; of more of them every second one, in turns."""
 PULSE = 1 / 4
 """Seconds between frames while agents work and nothing comes from them: the clock and the glyph go on."""
 SLOW_PULSE = 1.0
@@ -188,6 +190,8 @@ class Feed:
         self.period = FASTEST
         self.frames = 0
         self._views: dict[str, View] = {}
+        self._behind: set[str] = set()
+        """Views whose agent was folded since they were ticked."""
         self._watchers: list[View] = []
         self._reported: set[str] = set()
         self._handle: asyncio.TimerHandle | None = None
@@ -215,6 +219,7 @@ class Feed:
         for gone in self.agents.keys() - wanted.keys():
             self.agents.pop(gone).close()
             self._views.pop(gone, None)
+            self._behind.discard(gone)
         known = self.agents
         self.agents = {key: known.get(key) or AgentFeed(agent, self.wake) for key, agent in wanted.items()}
         self.wake()
@@ -222,6 +227,7 @@ class Feed:
     def show(self, views: dict[str, View]) -> None:
         """Tick exactly these views at each frame: those on screen, by agent id."""
         self._views = dict(views)
+        self._behind = set(views)
         self.wake()
 
     def watch(self, view: View) -> None:
@@ -237,8 +243,8 @@ class Feed:
         self._schedule(seconds)
 
     def now(self) -> None:
-        """Have a frame at once: a key was pressed and its answer is due in the same frame."""
-        self._frame(0.0)
+        """Have a frame of all views at once: a key was pressed and its answer is due in the same frame."""
+        self._frame(0.0, list(self._views))
 
     def measure_frame(self, cost: float) -> None:
         """Take note of what a frame cost: one that takes half its period halves the rate."""
@@ -266,9 +272,14 @@ class Feed:
 
     def _on_time(self) -> None:
         # A late frame says that the loop is full, with drawing or with work: both ask for fewer frames.
-        self._frame(max(0.0, time.monotonic() - self._due))
+        self._frame(max(0.0, time.monotonic() - self._due), self._in_turn())
 
-    def _frame(self, late: float) -> None:
+    def _in_turn(self) -> list[str]:
+        """The views of this frame: with many, half of them, so that frames are short and keys not late."""
+        keys = list(self._views)
+        return keys if len(keys) <= TOGETHER else keys[self.frames % 2 :: 2]
+
+    def _frame(self, late: float, keys: list[str]) -> None:
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
@@ -276,23 +287,29 @@ class Feed:
         now = self.wall()
         self.frames += 1
         for key, agent in list(self.agents.items()):
-            self._guarded(f"fold of {key}", partial(agent.fold, now))
-        for key, view in list(self._views.items()):
-            self._guarded(f"view of {key}", view)
+            if self._guarded(f"fold of {key}", partial(agent.fold, now)) and key in self._views:
+                self._behind.add(key)
+        self._behind.difference_update(keys)
+        for key in keys:
+            if (view := self._views.get(key)) is not None:
+                self._guarded(f"view of {key}", view)
         for index, watcher in enumerate(self._watchers):
             self._guarded(f"watcher {index}", watcher)
         self.measure_frame(time.monotonic() - started + late)
         pulses = [pulse for agent in self.agents.values() if (pulse := agent.pulse)]
+        if self._behind:
+            pulses.append(self.period)
         if pulses:
             self._schedule(max(min(pulses), self.period))
 
-    def _guarded(self, what: str, call: Callable[[], object]) -> None:
+    def _guarded(self, what: str, call: Callable[[], object]) -> object:
         try:
-            call()
+            return call()
         except Exception:  # noqa: BLE001 - a bug in one pane must not stop the others
             if what not in self._reported:
                 self._reported.add(what)
                 _log.exception("the dashboard's %s failed", what)
+            return None
 
 
 def merged(events: list[Event]) -> list[Event]:

@@ -54,6 +54,25 @@ _PLANNING: Final = (
     config_option,
     data_dir_option,
     click.option("--demo", is_flag=True, help="Use the built-in scripted model, whatever is configured."),
+    click.option(
+        "--record",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Write every answer of a model into DIR, without keys.",
+    ),
+    click.option(
+        "--replay",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Answer from what was recorded in DIR; no server is asked.",
+    ),
+    click.option(
+        "--replay-pace",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="1: as slowly as recorded (the default), 0: as fast as possible.",
+    ),
 )
 
 

@@ -23,6 +23,7 @@ import click
 from agent_tui.options import CONTEXT, planning_options, session_id
 from agent_tui_core.agent.policy import OPTION, Policy, read_policy
 from agent_tui_core.config.profiles import Flags
+from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.text import safe_line
 
@@ -86,6 +87,9 @@ def command(
     config: Path | None,
     data_dir: Path | None,
     demo: bool,
+    record: Path | None,
+    replay: Path | None,
+    replay_pace: float,
     as_json: bool,
     approve: tuple[str, ...],
     resume: str | None,
@@ -95,7 +99,8 @@ def command(
     PROMPT goes to every agent. Without one, or with "-", it is read from standard input. Nobody is there to
     ask: what no rule allows is denied, and the denial says how to allow it.
     """
-    flags = Flags(agents, count, model, base_url, workspace, None, demo, data_dir)
+    taping = Taping(record, replay, replay_pace)
+    flags = Flags(agents, count, model, base_url, workspace, None, demo, data_dir, taping)
     policy = read_policy(approve)
     if len(prompt) > 1:
         raise click.UsageError("The prompt is one argument: put it in quotes.")

@@ -104,17 +104,21 @@ class Calls:
         """Judge and run all calls, and fill `round_.results`.
 
         Raises `HistoryError` when a decision cannot be kept. Cancelling ends every call and leaves its
-        result in the round.
+        result in the round; cancelling again hurries what the calls do to end.
         """
         tasks: list[asyncio.Task[None]] = []
+        together = asyncio.create_task(self._all(round_, tasks))
         try:
-            async with asyncio.TaskGroup() as group:
-                tasks += [group.create_task(self._one(each, round_, tasks)) for each in round_.calls]
+            await _waited_for(together, tasks)
         except BaseExceptionGroup as group:
             raise _telling(group) from group
         finally:
             for each in round_.calls:
                 cancel_if_open(each, round_)
+
+    async def _all(self, round_: Round, tasks: list[asyncio.Task[None]]) -> None:
+        async with asyncio.TaskGroup() as group:
+            tasks += [group.create_task(self._one(each, round_, tasks)) for each in round_.calls]
 
     async def _one(self, proposed: ProposedCall, round_: Round, siblings: list[asyncio.Task[None]]) -> None:
         await self._judge_and_run(proposed, round_)
@@ -214,6 +218,22 @@ def cancel_if_open(proposed: ProposedCall, round_: Round) -> None:
     result = ToolResult(proposed.call.id, CANCELLED, is_error=True)
     round_.results[proposed.key] = result
     round_.unrecorded.append(ToolEnded(proposed.key, result, "cancelled", seconds))
+
+
+async def _waited_for(together: asyncio.Task[None], tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for a group's task. A TaskGroup that is ending keeps further cancellations to itself."""
+    cancelled = False
+    while not together.done():
+        try:
+            await asyncio.wait({together})
+        except asyncio.CancelledError:
+            for task in tasks if cancelled else [together]:
+                task.cancel()
+            cancelled = True
+    if not together.cancelled():
+        together.result()
+    if cancelled:
+        raise asyncio.CancelledError
 
 
 def _bounded(content: str) -> str:

@@ -33,7 +33,7 @@ from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.providers.choice import make_provider
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.tools.base import Tool, ToolContext, as_output
-from agent_tui_core.tools.registry import ToolRegistry
+from agent_tui_core.tools.registry import ToolRegistry, warm_up
 
 __all__ = ["AgentOptions", "Client", "LastRun", "Prompt", "query"]
 
@@ -152,10 +152,10 @@ class Client:
         """Begin a run: with a prompt, or without one to go on after tool results.
 
         Runs the UserPromptSubmit hooks on the prompt and the PostToolUse hooks on the results that were
-        added, and returns when the run has begun. After an interrupt it waits for that run's end, and drops what of
-        it was not received. When it raises, nothing was sent and nothing is lost: `PromptBlocked` when a hook
-        refuses the prompt, ValueError when there is nothing to send, RuntimeError while a run is going on,
-        `ConfigError` when the address or key cannot be used.
+        added, and returns when the run has begun. After an interrupt it waits for that run's end, and drops
+        what of it was not received. When it raises, nothing was sent and nothing is lost: `PromptBlocked`
+        when a hook refuses the prompt, ValueError when there is nothing to send, RuntimeError while a run is
+        going on, `ConfigError` when the address or key cannot be used.
         """
         async with self._one_at_a_time():
             message = None
@@ -166,7 +166,7 @@ class Client:
             answers = await self._by_hand.settle(self.history)
             if message is None and answers is None and (not last or last[0].role == "assistant"):
                 raise ValueError("there is nothing to send: give a prompt, or answer the calls first")
-            loop = self._made_loop()
+            loop = await self._made_loop()
             self._by_hand.adopt(())
             self._received.begin()
             self._told = False
@@ -277,10 +277,11 @@ class Client:
             self._conversation.append(message)
         self._by_hand.adopt(self._conversation.unanswered())
 
-    def _made_loop(self) -> Loop:
+    async def _made_loop(self) -> Loop:
         if self._loop is not None:
             return self._loop
         options = self._options
+        provider = await asyncio.to_thread(self._prepared)
         settings = LoopSettings(
             model=options.model,
             system_prompt=options.system_prompt,
@@ -291,11 +292,14 @@ class Client:
             retries=options.retries,
             context_limit=options.context_limit,
         )
-        self._loop = Loop(self._provider(), self._conversation, self._calls, self._received, settings)
+        self._loop = Loop(provider, self._conversation, self._calls, self._received, settings)
         return self._loop
 
-    def _provider(self) -> ModelProvider:
+    def _prepared(self) -> ModelProvider:
+        """Do what takes a tenth of a second once: schemas and certificates; for a thread."""
         options = self._options
+        if options.tools:
+            warm_up()
         if options.provider is not None:
             return options.provider
         if self._http is None:

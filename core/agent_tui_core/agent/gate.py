@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Protocol
 
 from agent_tui_core.agent.approvals import ApprovalDesk, DenyCall, Settlement
-from agent_tui_core.agent.permissions import Judgement, PermissionRules, Permissions, suggest_rule
+from agent_tui_core.agent.judgement import Judgement
+from agent_tui_core.agent.permissions import PermissionRules, Permissions, suggest_rule
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
 from agent_tui_core.messages import new_id

@@ -117,6 +117,8 @@ class Loop:
             self.ended = await self._to_its_end(run, prompt, answers)
         except HistoryError as error:
             self.failure = error
+            for ended in run.round.unrecorded if run.round is not None else ():
+                self._journal.emit(ended)
             self._return_prompt(str(error))
             self.ended = RunEnded("failed", str(error), run.iterations, run.usage)
             self._journal.emit(self.ended)
@@ -155,12 +157,12 @@ class Loop:
             answer, proposed = await self._ask(run)
             stop = answer.stop_reason
             if stop in {"length", "content_filter", "error"}:
-                await self._answer_unrun(proposed, "not executed: the answer was cut off")
+                await self._answer_unrun(run, proposed, "not executed: the answer was cut off")
                 return _cut_end(stop)
             if not proposed:
                 return "completed", ""
             if rounds >= self._settings.max_tool_iterations:
-                await self._answer_unrun(proposed, "not executed: limit")
+                await self._answer_unrun(run, proposed, "not executed: limit")
                 count = self._settings.max_tool_iterations
                 return "limit", f"{count} rounds of tool calls; send a prompt to go on"
             rounds += 1
@@ -266,17 +268,15 @@ class Loop:
         await self._journal.commit(*round_.unrecorded, MessageCommitted(message))
         self._conversation.append(message)
 
-    async def _answer_unrun(self, proposed: list[ProposedCall], words: str) -> None:
+    async def _answer_unrun(self, run: _Run, proposed: list[ProposedCall], words: str) -> None:
         if not proposed:
             return
-        results = tuple(ToolResult(each.call.id, words, is_error=True) for each in proposed)
-        ends = [
-            ToolEnded(each.key, result, "not_run", 0.0)
-            for each, result in zip(proposed, results, strict=True)
-        ]
-        message = Message("tool", results)
-        await self._journal.commit(*ends, MessageCommitted(message))
-        self._conversation.append(message)
+        run.round = round_ = Round(proposed, self._conversation.messages)
+        for each in proposed:
+            result = round_.results[each.key] = ToolResult(each.call.id, words, is_error=True)
+            round_.unrecorded.append(ToolEnded(each.key, result, "not_run", 0.0))
+        await self._commit_results(round_)
+        run.round = None
 
     # --- ends -----------------------------------------------------------------------------------------------
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,10 +30,30 @@ _COVERED = {
     "Edit": frozenset({"Edit", "Write"}),
 }
 _PROTECTED = re.compile(
-    r"(\.git|\.env(\..+)?|\.envrc|\.(bash|zsh)(rc|env|_profile|_login|_logout)|\.profile|\.zprofile|\.zlogin"
-    r"|\.gitconfig|\.gitmodules|\.mcp\.json|\.vscode|\.idea|\.agent-tui|\.claude|\.cursor|\.ssh|\.npmrc|\.netrc)\Z",
+    r"(\.git|\.env(\..+)?|\.envrc|\.(bash|zsh)(rc|env|_profile|_login|_logout|_aliases)|\.profile|\.zprofile|\.zlogin"
+    r"|\.inputrc|\.gitconfig|\.gitmodules|\.git-credentials|\.husky|\.mcp\.json|\.vscode|\.idea|\.devcontainer"
+    r"|\.vimrc|\.exrc|\.emacs(\.d)?|\.agent-tui|\.claude(\.json)?|\.cursor|\.ssh|\.gnupg|\.npmrc|\.pypirc|\.netrc)\Z",
     re.IGNORECASE,
 )
+_SETTINGS = frozenset({".config", "application support"})
+"""Folders in which the settings of these programs are protected."""
+_SETTINGS_OF = frozenset({"agent-tui", "git", "fish"})
+_EXAMPLES = (
+    *(".git", ".env", ".env.local", ".envrc", ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile"),
+    *(
+        ".gitconfig",
+        ".gitmodules",
+        ".mcp.json",
+        ".vscode",
+        ".idea",
+        ".agent-tui",
+        ".claude",
+        ".cursor",
+        ".ssh",
+    ),
+    *(".npmrc", ".netrc", ".husky"),
+)
+_IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\xad]")
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
 
 
@@ -93,7 +115,19 @@ def is_protected(paths: Sequence[Path], cwd: Path) -> bool:
     """Say whether a name on the way to the file is one that is always asked about, existing or not."""
     root = cwd.resolve()
     return any(
-        _PROTECTED.match(name)
+        has_protected_name((path.relative_to(root) if path.is_relative_to(root) else path).parts)
         for path in paths
-        for name in (path.relative_to(root) if path.is_relative_to(root) else path).parts
     )
+
+
+def has_protected_name(names: Sequence[str]) -> bool:
+    """Say whether one of the names of a path is protected; what no file system shows does not hide it."""
+    plain = [_IGNORED.sub("", name) for name in names]
+    return any(_PROTECTED.match(name) for name in plain) or any(
+        folder.lower() in _SETTINGS and name.lower() in _SETTINGS_OF for folder, name in pairwise(plain)
+    )
+
+
+def could_be_protected(pattern: str) -> bool:
+    """Say whether a pattern of one file name, with `*` and `?`, meets a protected name."""
+    return pattern.startswith(".") and any(fnmatch.fnmatchcase(name, pattern) for name in _EXAMPLES)

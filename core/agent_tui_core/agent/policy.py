@@ -10,18 +10,12 @@ import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.approvals import DenyCall, Settlement
 from agent_tui_core.agent.gate import AgentIdentity
-from agent_tui_core.agent.permissions import (
-    Judgement,
-    PermissionRules,
-    Permissions,
-    parse_rule,
-    suggest_rule,
-)
+from agent_tui_core.agent.judgement import Judgement
+from agent_tui_core.agent.permissions import PermissionRules, Permissions, parse_rule, suggest_rule
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
@@ -137,16 +131,18 @@ class PolicyGate:
         if judgement.rule is not None:
             return f"No {OPTION} rule covers this; a program can answer such questions: {ASKING}."
         cwd = self._agent.workspace
-        rule = suggest_rule(tool, input, cwd=cwd) or (tool if tool != "Bash" else None)
-        if rule is None or not _can_be_copied(rule) or not _allows(rule, tool, input, cwd):
+        rule = suggest_rule(tool, input, cwd=cwd, permissions=self._permissions)
+        if rule is None and tool != "Bash":
+            rule = tool
+        if rule is None or not _can_be_copied(rule) or not self._would_allow(rule, tool, input):
             return f"To have it asked: {ASKING}; to allow all that no rule forbids: {OPTION} all."
         return f"Who starts this run can allow it: {OPTION} {shlex.quote(rule)}"
+
+    def _would_allow(self, rule: str, tool: str, input: JsonObject) -> bool:
+        with_it = Permissions(PermissionRules(allow=(*self._policy.allow, rule)))
+        return with_it.judge(tool, input, cwd=self._agent.workspace).behavior == "allow"
 
 
 def _can_be_copied(rule: str) -> bool:
     """A person sees all of it, and a line of text holds it unchanged."""
     return visible_text(rule) == rule == safe_line(rule)
-
-
-def _allows(rule: str, tool: str, input: JsonObject, cwd: Path) -> bool:
-    return PermissionRules(allow=[rule]).judge(tool, input, cwd=cwd).behavior == "allow"

@@ -22,6 +22,7 @@ from agent_tui_core.config.models import (
     name_problem,
 )
 from agent_tui_core.config.paths import absolute, config_dir, data_dir
+from agent_tui_core.config.taping import NO_TAPING, Taping
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.protocols import WireProtocol
@@ -32,6 +33,8 @@ OPENAI_MODEL: Final = "gpt-4.1-mini"
 OPENAI_KEY: Final = "OPENAI_API_KEY"
 ANTHROPIC_BASE_URL: Final = "https://api.anthropic.com/v1"
 ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
+REPLAY_BASE_URL: Final = "http://localhost/v1"
+"""Is never connected to."""
 MOST_AGENTS: Final = 64
 
 SYSTEM_PROMPT: Final = """\
@@ -62,6 +65,7 @@ class Flags:
     theme: str | None = None
     demo: bool = False
     data_dir: Path | None = None
+    taping: Taping = NO_TAPING
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,8 @@ class Plan:
     workspace: Path
     keys: Mapping[str, str]
     mouse: bool
+    taping: Taping = NO_TAPING
+    """What is recorded, or replayed in the place of every server."""
 
 
 def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
@@ -125,7 +131,10 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
     _check_flags(flags)
     workspace = _workspace(flags)
     override = None if flags.demo else _override(flags, environ)
+    taping = flags.taping.checked()
     providers = _providers(settings, override, environ) if not flags.demo else {}
+    if taping.replay is not None and not flags.demo:
+        providers = _replayed(providers)
     table = {name: _profile(name, agent, workspace, flags) for name, agent in settings.agents.items()}
     if DEFAULT_PROFILE not in table:
         first = next(iter(table.values()), None) or _profile(
@@ -151,6 +160,7 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
         workspace=workspace,
         keys=dict(settings.keys),
         mouse=settings.dashboard.mouse,
+        taping=taping,
     )
 
 
@@ -237,6 +247,13 @@ def _providers(
     if environ.get(ANTHROPIC_KEY):
         return {"anthropic": ProviderProfile("anthropic", ANTHROPIC_BASE_URL, ANTHROPIC_KEY, (), "anthropic")}
     return {}
+
+
+def _replayed(providers: Mapping[str, ProviderProfile]) -> dict[str, ProviderProfile]:
+    """The same without keys: no server is asked. Without one, one that offers what was recorded."""
+    if not providers:
+        return {"replay": ProviderProfile("replay", REPLAY_BASE_URL, None, ())}
+    return {name: replace(provider, api_key_env=None) for name, provider in providers.items()}
 
 
 def _provider(name: str, settings: ProviderSettings) -> ProviderProfile:

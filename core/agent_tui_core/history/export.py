@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agent_tui_core.blocks import ContentBlock, Image, JsonObject, Reasoning, Text, ToolResult, ToolUse
 from agent_tui_core.errors import HistoryError
+from agent_tui_core.event_json import to_json
 from agent_tui_core.events import (
     Body,
     Event,
@@ -24,7 +25,6 @@ from agent_tui_core.events import (
     ToolEnded,
     ToolJudged,
     ToolProposed,
-    to_json,
 )
 from agent_tui_core.history.files import FILE_MODE, explain
 from agent_tui_core.history.store import StoredConversation

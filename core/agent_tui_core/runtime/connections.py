@@ -23,6 +23,7 @@ from agent_tui_core.config.profiles import (
     ProviderProfile,
     api_key,
 )
+from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import ConfigError, ProviderError, ProviderRefused
 from agent_tui_core.events import AnswerEnded, StreamEvent
 from agent_tui_core.messages import ModelRequest
@@ -90,6 +91,7 @@ class Connections:
         self._making = threading.Lock()
         self._clients: dict[bool, httpx.AsyncClient] = {}
         """One for the network, one for the demo."""
+        self._replay = _opened(plan.taping)
         self._made: dict[str, ModelProvider] = {}
 
     async def settle(self) -> None:
@@ -122,7 +124,7 @@ class Connections:
         if name == DEMO:
             return self._demo(model)
         chosen = self._profiles.get(name)
-        if chosen is None and urlsplit(url).hostname in _LOOPBACK:
+        if chosen is None and (self._replay is not None or urlsplit(url).hostname in _LOOPBACK):
             chosen = _as_stored(name, url, stored)
         if chosen is None:
             return Connection(GoneProvider(name), name, url, model)
@@ -173,10 +175,17 @@ class Connections:
 
         with self._making:
             if demo not in self._clients:
-                self._clients[demo] = http_client(transport=self._demo_transport() if demo else None)
+                self._clients[demo] = client = http_client(transport=self._transport(demo=demo))
+                if self._plan.taping.record is not None:
+                    from agent_tui_core.providers.recording import record
+
+                    record(client, self._plan.taping.record)
             return self._clients[demo]
 
-    def _demo_transport(self) -> httpx.AsyncBaseTransport:
+    def _transport(self, *, demo: bool) -> httpx.AsyncBaseTransport | None:
+        """What stands in the place of the network, if something does."""
+        if self._replay is not None or not demo:
+            return self._replay
         from agent_tui_core.providers.demo import DemoTransport
 
         return DemoTransport(pace=self._pace)
@@ -193,6 +202,19 @@ class Connections:
         if not offered:
             raise ConfigError(f"the server at {profile.base_url} offers no model; {remedy}", key="model")
         return offered[0]
+
+
+def _opened(taping: Taping) -> httpx.AsyncBaseTransport | None:
+    """What is replayed; raises `ConfigError` when the folders of a taping cannot be used."""
+    if taping.record is not None:
+        from agent_tui_core.providers.cassettes import make_folder
+
+        make_folder(taping.record)
+    if taping.replay is None:
+        return None
+    from agent_tui_core.providers.recording import ReplayTransport
+
+    return ReplayTransport.of(taping.replay, pace=taping.pace)
 
 
 def _connection(provider: ModelProvider, profile: ProviderProfile, model: str) -> Connection:

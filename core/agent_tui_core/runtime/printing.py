@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from agent_tui_core.blocks import JsonObject
+from agent_tui_core.event_json import to_json
 from agent_tui_core.events import (
     Event,
     MessageCommitted,
@@ -25,7 +26,6 @@ from agent_tui_core.events import (
     ToolProposed,
     ToolStarted,
     WorkerFailed,
-    to_json,
 )
 from agent_tui_core.runtime.pipes import OutputPipes
 from agent_tui_core.runtime.session import Session

@@ -53,8 +53,8 @@ from agent_tui_core.runtime.entries import (
 from agent_tui_core.wire.opaque import is_tagged
 
 _COMPACTED = (
-    "What was said up to here is summarised for the model: ~{} → ~{} tokens. Nothing is lost: it stays in the "
-    "history, and the palette can undo it."
+    "What was said up to here is summarised for the model: ~{} → ~{} tokens. Nothing is lost: it stays in "
+    "the history, and the palette can undo it."
 )
 PROGRESS_KEPT = 8_000
 """Characters of a running tool's output that an entry keeps: the end of it."""
@@ -232,7 +232,7 @@ class Transcript:
             self.usage = self._base_usage = self.usage.plus(message.usage)
 
     def _mark_cut(self) -> None:
-        """Say of the answer's last words that they are not all: they may have been closed before that was known."""
+        """Say of the answer's last words that they are not all, though they may be closed already."""
         for index in range(len(self.entries) - 1, self._answer_from - 1, -1):
             entry = self.entries[index]
             if isinstance(entry, ProseEntry):

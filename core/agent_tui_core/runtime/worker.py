@@ -302,7 +302,8 @@ class Worker:
             self._fail(f"a bug ended the run: {type(bug).__name__}: {bug} — the log file has the details")
         self._outbox.run_id = None
         self._task = None
-        if (ended is not None and ended.end == "completed") or self._goes_on:
+        whole = ended is not None and ended.end == "completed" and not self._interrupting
+        if whole or self._goes_on:
             self.go_on()
 
     async def _work(self, text: str | None) -> RunEnded | None:

@@ -20,16 +20,22 @@ from agent_tui_core.wire.surrogates import mended, mended_json
 from agent_tui_core.wire.thinking import prose, reasoning, reasoning_details
 from agent_tui_core.wire.usage import usage_in
 
-_LENGTH: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_LENGTH: Final = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
+)
 _FILTERED: Final = frozenset(
     {
         "content_filter",
         "content_filtered",
+        "guardrail_intervened",
+        "image_prohibited_content",
+        "image_safety",
         "safety",
         "sensitive",
         "recitation",
         "prohibited_content",
         "blocklist",
+        "spii",
     }
 )
 _FAILED: Final = frozenset(
@@ -49,7 +55,11 @@ _FAILED: Final = frozenset(
         "engine_error",
         "engine_overloaded",
         "insufficient_system_resource",
+        "function_call_filter",
         "malformed_function_call",
+        "malformed_model_output",
+        "malformed_tool_use",
+        "unexpected_tool_call",
     }
 )
 
@@ -76,13 +86,16 @@ class ChatStream(AnswerReader):
             self._read_chunk(chunk, events)
 
     def _read_unusual(self, data: str, error: ValueError, events: list[StreamEvent]) -> None:
-        """Read what is no JSON document: `[DONE]`, nothing, or several documents, one a line."""
+        """Read what is no JSON document: `[DONE]`, nothing, or several documents, one a line.
+
+        Behind a whole answer the end mark of a stream may stand, with its `data:`.
+        """
         lines = [line for line in data.split("\n") if line.strip()]
         if len(lines) > 1:
             for line in lines:
                 if not self.done:
                     self._read(ServerSentEvent(data=line), events)
-        elif data.strip() == DONE:
+        elif data.strip().removeprefix("data:").strip() == DONE:
             self.done = True
         elif lines:
             raise no_chunk(data, str(error)) from error
@@ -110,9 +123,10 @@ class ChatStream(AnswerReader):
             delta = choice.get("message") if not self._started else None
         if isinstance(delta, dict):
             self._read_delta(delta, events)
-        reason = choice.get("finish_reason")
+        reason, native = choice.get("finish_reason"), choice.get("native_finish_reason")
         if isinstance(reason, str) and reason and not _never_runs(self._reason):
-            self._reason = mended(reason)
+            told = isinstance(native, str) and _never_runs(native) and not _never_runs(reason)
+            self._reason = mended(str(native) if told else reason)
         if choice.get("error"):
             raise refusal_in({"error": choice["error"]}) or refusal_of("")
 
@@ -145,13 +159,13 @@ class ChatStream(AnswerReader):
         return [ReasoningDelta("", {"reasoning_content": True})] if wanted else []
 
     def _stop_reason(self) -> StopReason:
-        reason = (self._reason or "").lower()
-        if reason in _LENGTH:
+        said = _parts(self._reason)
+        if said & _FAILED:
+            raise ended_badly((self._reason or "").lower())
+        if said & _LENGTH:
             return "length"
-        if reason in _FILTERED:
+        if said & _FILTERED:
             return "content_filter"
-        if reason in _FAILED:
-            raise ended_badly(reason)
         return "tool_use" if len(self._calls) else "end"
 
 
@@ -171,4 +185,9 @@ def _first_choice(choices: Json) -> JsonObject | None:
 
 def _never_runs(reason: str | None) -> bool:
     """Whether a finish reason forbids the calls of its answer, whatever comes after it."""
-    return (reason or "").lower() in _LENGTH | _FILTERED | _FAILED
+    return bool(_parts(reason) & (_LENGTH | _FILTERED | _FAILED))
+
+
+def _parts(reason: str | None) -> frozenset[str]:
+    """The words of a finish reason; Gemini joins two: `function_call_filter: MALFORMED_FUNCTION_CALL`."""
+    return frozenset(part.strip() for part in (reason or "").lower().split(":"))

@@ -13,7 +13,14 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
-from agent_tui_core.errors import BadRequest, ContextExceeded, Overloaded, ProviderRefused, RateLimited, Unauthorized
+from agent_tui_core.errors import (
+    BadRequest,
+    ContextExceeded,
+    Overloaded,
+    ProviderRefused,
+    RateLimited,
+    Unauthorized,
+)
 from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.surrogates import mended
 
@@ -51,6 +58,7 @@ _KINDS: Final[tuple[tuple[re.Pattern[str], type[ProviderRefused]], ...]] = tuple
             Overloaded,
         ),
         (r"insufficient_system_resource|network|upstream|bad_?gateway|provider_error", Overloaded),
+        (r"malformed_(?:function_call|model_output|tool_use)|unexpected_tool_call", Overloaded),
     )
 )
 

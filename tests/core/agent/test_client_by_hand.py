@@ -40,7 +40,7 @@ def never(_input: dict[str, Any]) -> str:
 
 ADD = Tool("add", "Add two numbers.", NUMBERS, never)
 LOOK = Tool("look", "Look at something.", {"type": "object"}, never)
-ONE_TWO: dict[str, object] = {"a": 1, "b": 2}
+ONE_TWO: dict[str, Any] = {"a": 1, "b": 2}
 
 
 def by_hand(*answers: Answer, **more: Any) -> tuple[Client, Scripted]:

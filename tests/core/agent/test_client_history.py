@@ -133,13 +133,16 @@ async def test_the_last_run_tells_of_its_own_answer_alone() -> None:
     client, _ = client_of(says("one"), [BadRequest("no")])
     async with client:
         await talk(client, "hi")
-        assert client.last_run is not None
-        assert client.last_run.message is not None
-        assert client.last_run.message.text == "one"
+        first = client.last_run
         with pytest.raises(BadRequest):
             await talk(client, "again")
-        assert (client.last_run.end, client.last_run.message) == ("failed", None)
-        assert client.last_run.reason == "no"
+        second = client.last_run
+        assert first is not None
+        assert first.message is not None
+        assert (first.end, first.message.text) == ("completed", "one")
+        assert second is not None
+        assert (second.end, second.reason) == ("failed", "no")
+        assert second.message is None
         assert client.history[-1].text == "one"
 
 

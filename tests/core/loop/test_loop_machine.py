@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
 from agent_tui_core.errors import BadRequest, Overloaded, ProviderError, StreamTruncated
@@ -122,8 +128,8 @@ class LoopMachine(RuleBasedStateMachine):
     )
     def call(self, turns: int, name: str, arguments: str) -> None:
         model = self.bench.model
-        model.calls += 1
-        self._send(ToolUseDelta(model.calls, f"call_{model.calls}", name, arguments), turns)
+        place, model.calls = model.calls, model.calls + 1
+        self._send(ToolUseDelta(place, f"call_{place}", name, arguments), turns)
 
     @precondition(lambda self: self.bench.model.line is not None)
     @rule(turns=TURNS_BETWEEN, reason=st.sampled_from(ENDS))
@@ -168,25 +174,25 @@ _IN_SUITE = settings(
 settings.register_profile("loop-soak", parent=_IN_SUITE, max_examples=100_000)
 
 
-class TestLoop(LoopMachine.TestCase):  # type: ignore[misc,name-defined]
-    settings = _IN_SUITE
+@pytest.mark.timeout(240)
+def test_no_order_of_events_breaks_the_conversation_or_leaves_a_run_without_its_end() -> None:
+    run_state_machine_as_test(LoopMachine, settings=_IN_SUITE)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-class TestLoopSoak(LoopMachine.TestCase):  # type: ignore[misc,name-defined]
-    settings = settings.get_profile("loop-soak")
+def test_a_hundred_thousand_orders_of_events_break_nothing() -> None:
+    run_state_machine_as_test(LoopMachine, settings=settings.get_profile("loop-soak"))
 
 
 def test_the_bench_itself_runs_a_call_to_its_end() -> None:
-    bench = Bench()
-    bench.act(lambda: bench.worker.prompt("go"))
-    bench.say(ToolUseDelta(1, "c", "Poke", "{}"), AnswerEnded("tool_use"))
-    bench.act(lambda: bench.desk.answer(bench.desk.pending[0].id, AllowOnce()))
-    [done] = bench.running
-    bench.act(lambda: done.set_result("poked"))
-    bench.say(TextDelta("ok"), AnswerEnded("end"))
-    roles = [message.role for message in bench.worker.conversation.messages]
-    assert roles == ["user", "assistant", "tool", "assistant"]
-    bench.check()
-    bench.close()
+    with Bench() as bench:
+        bench.act(lambda: bench.worker.prompt("go"))
+        bench.say(ToolUseDelta(0, "c", "Poke", "{}"), AnswerEnded("tool_use"))
+        bench.act(lambda: bench.desk.answer(bench.desk.pending[0].id, AllowOnce()))
+        [done] = bench.running
+        bench.act(lambda: done.set_result("poked"))
+        bench.say(TextDelta("ok"), AnswerEnded("end"))
+        roles = [message.role for message in bench.worker.conversation.messages]
+        assert roles == ["user", "assistant", "tool", "assistant"]
+        bench.check()

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from agent_tui_core.blocks import Reasoning
-from agent_tui_core.errors import Overloaded, ProviderError, ProviderRefused, StreamTruncated
+from agent_tui_core.errors import (
+    BadRequest,
+    ContextExceeded,
+    Overloaded,
+    ProviderError,
+    ProviderRefused,
+    StreamTruncated,
+)
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import Message, StopReason, Usage
 from agent_tui_core.wire.accumulator import Accumulator
@@ -41,6 +48,10 @@ OUTCOMES: dict[str, Outcome] = {
     ),
     "openai_refusal": Outcome("I can't help with that."),
     "azure_empty_choices": Outcome("Hello there", usage=Usage(5, 2)),
+    "azure_async_filter": Outcome("Color is"),
+    "azure_content_filter": Outcome("I would", calls=(("call_f", "Bash", {}),), stop="content_filter"),
+    "openrouter_native_error": Outcome("Half", error=(Overloaded, "network_error")),
+    "openrouter_error_without_choices": Outcome("Half", error=(ContextExceeded, "prompt is too long")),
     "openrouter_reasoning": Outcome(
         "I'll read it.",
         "First look.",
@@ -73,6 +84,11 @@ OUTCOMES: dict[str, Outcome] = {
         usage=Usage(30, 20),
     ),
     "vllm_error": Outcome("Par", error=(Overloaded, "The model's engine died")),
+    "vllm_error_object": Outcome("Par", error=(Overloaded, "EngineCore")),
+    "vllm_null_choices": Outcome("Hi", usage=Usage(3, 1)),
+    "llamacpp_error_chunk": Outcome("Once", error=(ContextExceeded, "has been exceeded")),
+    "lmstudio_compute_error": Outcome("The", error=(ProviderRefused, "Compute error.")),
+    "groq_tool_use_failed": Outcome("Let me", error=(BadRequest, "Failed to call a function")),
     "llamacpp_error_field": Outcome("Once", error=(Overloaded, "context shift is disabled")),
     "llamacpp_call": Outcome(calls=(("", "Bash", {"command": "pwd"}),), stop="tool_use", usage=Usage(9, 3)),
     "lmstudio_error": Outcome(
@@ -101,6 +117,38 @@ OUTCOMES: dict[str, Outcome] = {
         stop="tool_use",
         usage=Usage(1, 2),
     ),
+    "gemini_calls_without_ids": Outcome(
+        calls=(("", "Read", LOOK), ("", "Read", {"path": "b.py"}), ("", "Glob", {"pattern": "*"})),
+        stop="tool_use",
+    ),
+    "gemini_malformed_call": Outcome(
+        "Then",
+        error=(Overloaded, "malformed_function_call"),
+        opaque={"extra_content": {"google": {"thought": True}}},
+    ),
+    "gemini_safety": Outcome("It is", stop="content_filter"),
+    "kimi_call": Outcome(
+        "",
+        "I list.",
+        (("functions.Bash:0", "Bash", LS),),
+        "tool_use",
+        Usage(19, 21, 10),
+        opaque={"reasoning_content": True},
+    ),
+    "dashscope_call": Outcome(
+        "",
+        "Look.",
+        (("call_8f08d2b0", "Read", LOOK),),
+        "tool_use",
+        Usage(20, 9, 16),
+        opaque={"reasoning_content": True},
+    ),
+    "bedrock_gateway_call": Outcome(
+        "I'll look.", calls=(("tooluse_Qk3x", "Read", LOOK),), stop="tool_use", usage=Usage(74, 17)
+    ),
+    "bedrock_guardrail": Outcome("Sorry, the model cannot", stop="content_filter"),
+    "bedrock_context_full": Outcome("So far", calls=(("tooluse_1", "Bash", {}),), stop="length"),
+    "think_tags": Outcome("<think>\nHm.\n</think>\n\nYes. <think> is a tag."),
     "legacy_function_call": Outcome(calls=(("", "Bash", LS),), stop="tool_use"),
     "kimi_usage": Outcome("Hi", usage=Usage(8, 2, 6)),
     "usage_grows": Outcome("ab", usage=Usage(9, 2)),
@@ -174,7 +222,7 @@ def test_a_recorded_stream_comes_out_as_it_was_meant(name: str) -> None:
     assert [(call.name, call.input) for call in message.tool_uses] == [call[1:] for call in expected.calls]
     for call, (wire_id, _, _) in zip(message.tool_uses, expected.calls, strict=True):
         assert call.id == wire_id or (not wire_id and call.id.startswith("call_"))
-        assert bool(call.broken) == (expected.stop == "length")
+        assert bool(call.broken) == (expected.stop in {"length", "content_filter"})
 
 
 @pytest.mark.parametrize("name", OUTCOMES)

@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from agent_tui_core.errors import BadRequest, ContextExceeded, Overloaded, ProviderRefused, RateLimited, Unauthorized
+from agent_tui_core.errors import (
+    BadRequest,
+    ContextExceeded,
+    Overloaded,
+    ProviderRefused,
+    RateLimited,
+    Unauthorized,
+)
 from agent_tui_core.wire.openai import refusal
 
 

@@ -32,6 +32,7 @@ from agent_tui.panes.wording import (
     row,
     state_words,
 )
+from agent_tui_core.events import AgentState
 
 ROWS_EVERY = 0.24
 """Seconds between two looks at the numbers of header and footer; a little less than the feed's pulse."""
@@ -60,6 +61,8 @@ class AgentPane(Container):
         self._queue = Static("", classes="pane-queue", markup=False)
         self._empty = Static("", classes="pane-empty", markup=False)
         self._queued: tuple[str, ...] = ()
+        self._is_empty: bool | None = None
+        self._state: AgentState | None = None
         self._bar: Strip | None = None
         self._rows_key: object = None
         self._rows_at = 0.0
@@ -93,8 +96,10 @@ class AgentPane(Container):
         transcript = self.feed.transcript
         self._settle_empty()
         self.transcript.tick()
-        self.set_class(transcript.state == "waiting", "-waiting")
-        self.set_class(transcript.state == "failed", "-failed")
+        if transcript.state != self._state:
+            self._state = transcript.state
+            self.set_class(transcript.state == "waiting", "-waiting")
+            self.set_class(transcript.state == "failed", "-failed")
         if transcript.queue != self._queued:
             self._show_queue()
         self._show_rows(now)
@@ -146,7 +151,8 @@ class AgentPane(Container):
 
     def _settle_empty(self) -> None:
         is_empty = not self.feed.transcript.entries
-        if self._empty.display != is_empty or self.transcript.display == is_empty:
+        if is_empty != self._is_empty:
+            self._is_empty = is_empty
             self._empty.display = is_empty
             self.transcript.display = not is_empty
 

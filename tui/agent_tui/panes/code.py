@@ -48,9 +48,24 @@ def code_lines(
     lines: list[Line] = []
     if starts and label and language:
         lines.append(Line((*MARGIN, (printable(language), "code-label")), "code"))
-    for segments in _styled_lines(source, language, colored):
-        lines += chop(segments, width - 1, first=MARGIN, fill="code", mark="code mark")
+    lexer = _lexer(language) if colored and language and len(source) <= _COLORED_LIMIT else None
+    if lexer is None:
+        for line in source.split("\n"):
+            lines += _uncolored(line, width)
+        return lines
+    for segments in _styled_lines(source, lexer):
+        lines += _row(segments, width)
     return lines
+
+
+@lru_cache(maxsize=4096)
+def _uncolored(line: str, width: int) -> list[Line]:
+    """The rows of a line of code without colours, kept: open code is drawn again in each frame."""
+    return _row([(line, "code")], width)
+
+
+def _row(segments: list[Segment], width: int) -> list[Line]:
+    return chop(segments, width - 1, first=MARGIN, fill="code", mark="code mark")
 
 
 def warm_up() -> None:
@@ -59,12 +74,7 @@ def warm_up() -> None:
         _lexer(language)
 
 
-def _styled_lines(source: str, language: str, colored: bool) -> Iterable[list[Segment]]:
-    lexer = _lexer(language) if colored and language and len(source) <= _COLORED_LIMIT else None
-    if lexer is None:
-        for line in source.split("\n"):
-            yield [(line, "code")]
-        return
+def _styled_lines(source: str, lexer: Lexer) -> Iterable[list[Segment]]:
     row: list[Segment] = []
     for kind, text in lexer.get_tokens(source):
         style = _token_style(str(kind))

@@ -47,6 +47,8 @@ def clean_text(foreign: str) -> str:
 
 def printable(text: str) -> str:
     """Return text for one row: any control character that came from elsewhere becomes a space."""
+    if text.isprintable():
+        return text
     if _CONTROL.search(text):
         text = _CONTROL.sub(" ", text)
     return _UNRULY.sub(_spell, text) if _UNRULY.search(text) else text
@@ -60,7 +62,12 @@ def _spell(match: re.Match[str]) -> str:
 def row_spans(text: str, width: int) -> list[tuple[int, int]]:
     """Return where each row of one line of text starts and ends when wrapped at words to `width` cells."""
     width = max(1, width)
-    if cell_len(text) <= width:
+    if text.isascii() and text.isprintable():
+        if len(text) <= width:
+            return [(0, len(text))]
+        if plain := _plain_spans(text, width):
+            return plain
+    elif cell_len(text) <= width:
         return [(0, len(text))]
     spans: list[tuple[int, int]] = []
     start = end = used = 0
@@ -74,6 +81,26 @@ def row_spans(text: str, width: int) -> list[tuple[int, int]]:
         end = stop
     spans.append((start, end))
     return [(a, _strip_end(text, a, b)) for a, b in spans]
+
+
+def _plain_spans(text: str, width: int) -> list[tuple[int, int]]:
+    """The rows of text with a cell for each character; none when a word or a gap is too long."""
+    spans: list[tuple[int, int]] = []
+    start, length = 0, len(text)
+    if text[-1] == " ":
+        return []
+    while length - start > width:
+        space = text.rfind(" ", start, start + width + 1)
+        end = _strip_end(text, start, space)
+        if end <= start:
+            return []
+        spans.append((start, end))
+        start = _skip_spaces(text, space, length)
+        after = text.find(" ", start)
+        if (length if after < 0 else after) - end > width:
+            return []  # a word that is torn together with the spaces before it
+    spans.append((start, length))
+    return spans
 
 
 def _units(text: str, width: int) -> Iterable[tuple[int, int, int]]:

@@ -75,7 +75,7 @@ class ProsePart:
         closed = len(self._reader.closed)
         del self.units[first:]
         for index, block in enumerate(blocks, first):
-            value = (block, index < closed)
+            value = (block, index < closed and _has_colors(block))
             self.units.append(known.get(value) or self._unit(block, index, value))
         if self._reader.entry.cut:
             self.units.append(cut_unit())
@@ -86,8 +86,7 @@ class ProsePart:
             partial(_draw_block, block),
             size=(len(block.source), block.source.count("\n")),
             gap=block.gap or (index == 0 and self._gap),
-            late=(block.kind != "plain" and value[1] and "```" in block.source)
-            or (block.kind == "code" and value[1]),
+            late=value[1],
             value=value,
         )
 
@@ -169,6 +168,10 @@ def _last_thoughts(blocks: Sequence[Block], width: int) -> list[Line]:
         if len(lines) >= _THOUGHTS_SHOWN:
             break
     return lines[-_THOUGHTS_SHOWN:]
+
+
+def _has_colors(block: Block) -> bool:
+    return block.kind == "code" or (block.kind != "plain" and "```" in block.source)
 
 
 def _bounded(block: Block) -> Block:

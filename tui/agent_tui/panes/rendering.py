@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+_WORDS = r"[^\W_](?:[^\W_]|[ ,.;:?!'\"()/%$@=+–—’“”…-])*(?<! )"
+_PLAIN = re.compile(rf"{_WORDS}(?:\n{_WORDS})*")
+_PLAIN_ITEM = re.compile(rf"([-+*]|\d{{1,9}}[.)]) (?!\d)({_WORDS})")
 _BULLETS = ("•", "◦", "▪")
 _MOST_BRACKETS = 300
 """A parser tries every bracket with every other; more of them than this is no prose."""
@@ -32,6 +36,8 @@ def block_lines(block: Block, width: int, style: str = "text", *, colored: bool 
         return code_lines(block.source, block.language, width, colored=colored, starts=block.starts)
     if block.kind == "plain" or block.source.count("[") > _MOST_BRACKETS:
         return wrap_text(block.source, style, width)
+    if (plain := _plain_lines(block, width, style)) is not None:
+        return plain
     try:
         tokens = _parser().parse(block.source)
         if max((token.level for token in tokens), default=0) < _DEEPEST:
@@ -39,6 +45,22 @@ def block_lines(block: Block, width: int, style: str = "text", *, colored: bool 
     except Exception:  # a bug in the parser must not end the pane
         logging.getLogger(__name__).exception("A block could not be drawn as Markdown")
     return wrap_text(block.source, style, width)
+
+
+def _plain_lines(block: Block, width: int, style: str) -> list[Line] | None:
+    """What the parser would make of words without any markup, for a fifth of the cost; None for all else."""
+    source = block.source.rstrip(" ")
+    if block.kind == "markdown" and _PLAIN.fullmatch(source):
+        return wrap([(source.replace("\n", " "), style)], width)
+    if block.kind == "item" and (item := _PLAIN_ITEM.fullmatch(source)):
+        ordered = item[1][-1] in ".)"
+        if ordered and block.number is None:
+            return None
+        mark = f"{block.number}. " if ordered else f"{_BULLETS[0]} "
+        lead: tuple[Segment, ...] = ((mark, "bullet"),)
+        rest: tuple[Segment, ...] = ((" " * len(mark), "margin"),)
+        return wrap([(item[2], style)], width, first=lead, rest=rest)
+    return None
 
 
 def warm_up() -> None:

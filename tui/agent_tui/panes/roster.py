@@ -9,10 +9,12 @@ from collections.abc import Sequence
 
 from textual import events
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
-from textual.widget import Widget
+from textual.strip import Strip
 
 from agent_tui.feed import AgentFeed
+from agent_tui.panes.painting import PaintedWords
 from agent_tui.panes.wording import Part, age, count, cut, cut_start, one_line, row, state_words
 from agent_tui_core.runtime.entries import NoticeEntry, ProseEntry, ToolEntry, UserEntry
 from agent_tui_core.runtime.transcript import Transcript
@@ -24,7 +26,7 @@ _TAIL_READ = 400
 """Characters at the end of an entry in which its last line is looked for."""
 
 
-class Roster(Widget):
+class Roster(PaintedWords):
     """The agents as a list: number, name and state, and below it the last line, tokens and age."""
 
     DEFAULT_CSS = """
@@ -43,10 +45,10 @@ class Roster(Widget):
         self._feeds: Sequence[AgentFeed] = ()
         self._chosen = ""
         self._top = 0
-        self._key: object = None
+        self._lines: list[Content] = []
+        self._strips: list[Strip] = []
         self._states: object = None
         self._drawn_at = 0.0
-        self._content = Content("")
 
     def report(self, feeds: Sequence[AgentFeed], chosen: str, now: float) -> None:
         """Draw the list; the chosen agent stays in view."""
@@ -68,14 +70,44 @@ class Roster(Widget):
         if fitting < len(feeds) and rows > fitting * ROWS_EACH:
             above, below = self._top, len(feeds) - self._top - fitting
             lines.append(row([(f"  ↑ {above} · ↓ {below} more", "$text-muted")], [], width))
-        content = Content("\n").join(lines)
-        key = (content.plain, tuple(content.spans))
-        if key != self._key:
-            self._key, self._content = key, content
+        self._show(lines)
+
+    def _show(self, lines: list[Content]) -> None:
+        """Draw the rows that are others than before."""
+        old, self._lines = self._lines, lines
+        width, strips = self.size.width, self._strips
+        whole = len(old) != len(lines) or len(strips) != len(lines)
+        changed = [
+            y
+            for y, line in enumerate(lines)
+            if whole or strips[y].cell_length != width or line != old[y] or line.spans != old[y].spans
+        ]
+        self._strips = [] if whole else strips
+        if whole:
             self.refresh()
+        elif changed:
+            for y in changed:
+                strips[y] = self.draw_words(lines[y], width)
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
 
     def render(self) -> Content:
-        return self._content
+        """The words, for those who ask where in them the pointer is."""
+        return Content("\n").join(self._lines)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The strips of the last drawing."""
+        width, height = self.outer_size
+        if len(self._strips) != len(self._lines) or any(strip.cell_length != width for strip in self._strips):
+            self._strips = [self.draw_words(line, width) for line in self._lines]
+        blank = self.draw_words(Content(""), width)
+        rows = [*self._strips[:height], *[blank] * (height - len(self._strips))]
+        shown = rows[crop.y : crop.bottom]
+        return shown if crop.width == width else [strip.crop(crop.x, crop.right) for strip in shown]
+
+    def notify_style_update(self) -> None:
+        """Textual says that styles or the theme changed."""
+        super().notify_style_update()
+        self._strips = []
 
     def on_click(self, event: events.Click) -> None:
         index = self._top + event.y // ROWS_EACH

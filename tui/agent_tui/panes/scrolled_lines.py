@@ -15,10 +15,9 @@ from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.widget import Widget
 
 from agent_tui.panes.lines import BLANK, Line, cut_segments, printable
-from agent_tui.panes.painting import repaint
+from agent_tui.panes.painting import Painted
 from agent_tui.panes.palette import DECORATION, Palette
 from agent_tui.panes.sheet import Row, Sheet, Spot
 
@@ -28,7 +27,7 @@ _MASK = (1 << _BITS) - 1
 _NOWHERE = Spot(1 << 40, 0, 0)
 
 
-class ScrolledLines(Widget):
+class ScrolledLines(Painted):
     """Rows of a sheet, its own scroll position, a thumb in the last column."""
 
     ALLOW_SELECT: ClassVar[bool] = True
@@ -113,7 +112,7 @@ class ScrolledLines(Widget):
             regions.append(Region(size.width - 1, min(moved), 1, max(moved) + 1 - min(moved)))
         if regions:
             self._keep_strips()
-            repaint(self, *regions)
+            self.refresh(*regions)
         return bool(regions)
 
     # --- arranging ------------------------------------------------------------------------------------------

@@ -10,17 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from rich.cells import cell_len
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from agent_tui.actions import Action
-from agent_tui.panes.painting import repaint
+from agent_tui.panes.painting import PaintedWords
 from agent_tui.panes.wording import Part, cut_middle, one_line, plural, row, state_name
 from agent_tui_core.events import AgentState
 
@@ -54,7 +51,7 @@ _STATE_STYLES: dict[AgentState, str] = {
 }
 
 
-class Row(Widget):
+class Row(PaintedWords):
     """A line that knows how to write itself for a width, and is drawn only when its words change."""
 
     DEFAULT_CSS = """
@@ -65,15 +62,13 @@ class Row(Widget):
         super().__init__(id=id, classes=classes)
         self._shown = Content("")
         self._strip: Strip | None = None
-        self._looks: dict[str, Style] = {}
 
     def show(self, content: Content) -> None:
         """Draw the line, as `row` makes it, if it is another than the one shown."""
         if self._shown == content and self._shown.spans == content.spans:
             return
         self._shown, self._strip = content, None
-        self._layout_cache.clear()
-        repaint(self)
+        self.refresh()
 
     def render(self) -> Content:
         """The words, for those who ask where in them the pointer is."""
@@ -83,7 +78,7 @@ class Row(Widget):
         """The strip of the last drawing; Textual's own way to draw a line costs five times as much."""
         width = self.outer_size.width
         if self._strip is None or self._strip.cell_length != width:
-            self._strip = self._draw(width)
+            self._strip = self.draw_words(self._shown, width)
         whole = crop.x == 0 and crop.width == width
         return [self._strip if whole else self._strip.crop(crop.x, crop.right)] * crop.height
 
@@ -91,28 +86,6 @@ class Row(Widget):
         """Textual says that styles or the theme changed."""
         super().notify_style_update()
         self._strip = None
-        self._looks.clear()
-
-    def _draw(self, width: int) -> Strip:
-        text, segments, at = self._shown.plain, list[Segment](), 0
-        for start, end, style in self._shown.spans:
-            if start > at:
-                segments.append(Segment(text[at:start], self._look("")))
-            segments.append(Segment(text[start:end], self._look(str(style))))
-            at = end
-        if at < len(text):
-            segments.append(Segment(text[at:], self._look("")))
-        strip = Strip(segments).adjust_cell_length(width, self._look(""))
-        for line_filter in self.get_line_filters():
-            strip = strip.apply_filter(line_filter, self.background_colors[1])
-        return strip
-
-    def _look(self, style: str) -> Style:
-        look = self._looks.get(style)
-        if look is None:
-            base = self.visual_style
-            look = self._looks[style] = (base + self._get_style(style) if style else base).rich_style
-        return look
 
 
 class StatusRow(Row):

@@ -1,0 +1,22 @@
+"""Owns the verdict of the rules on one call; refuses to come to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Behavior: TypeAlias = Literal["allow", "ask", "deny"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the rules say of one call."""
+
+    behavior: Behavior
+    reason: str
+    rule: str | None = None
+    """The rule that decided; None when no rule spoke."""
+    by: Literal["rule", "hook", "policy"] = "rule"
+    """Who says so."""
+    part: str = ""
+    """The part of a command line that decided; empty when it was all of it."""

@@ -1,0 +1,115 @@
+"""Owns what is asked about in every mode, whatever is allowed: protected names, the end of a whole folder.
+
+Refuses to be exact: it reads the line widely, as deny rules do.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from agent_tui_core.agent.path_rules import could_be_protected, has_protected_name
+from agent_tui_core.agent.shell_lexer import Unreadable
+from agent_tui_core.agent.shell_parse import parse
+from agent_tui_core.agent.shell_rules import candidates
+
+_EXCLUDES: Final = re.compile(r"--exclude(-dir|-from)?=|--ignore(-dir|-file)?=|:\(?!?exclude|:!|!")
+_BREAKS: Final = re.compile(r"[\s=:,;&|<>(){}`\"']+")
+_PATH_TESTS: Final = frozenset({"-path", "-name", "-ipath", "-iname", "-wholename"})
+_GLOB: Final = re.compile(r"[*?\[{]")
+_ALL_OF_IT: Final = re.compile(r"[.*?]+\Z")
+_MOST_FOLDERS: Final = 16
+
+
+def protected_word(line: str) -> str | None:
+    """The first word of a line that names something protected."""
+    read = parse(line)
+    if isinstance(read, Unreadable):
+        plain = line.replace("\\\n", "").replace("\\", "")
+        words = [*_BREAKS.split(plain), *_BREAKS.split(re.sub(r"[\"']", "", plain))]
+        return next((word for word in words if _names_protected(word, globs=True)), None)
+    for part in read:
+        texts = [word.text for word in part.words]
+        for index, word in enumerate((*part.words, *part.writes, *part.reads)):
+            tested = texts[max(0, index - 2) : index] if index < len(texts) else []
+            excluded = len(tested) == 2 and tested[0] in {"-not", "!"} and tested[1] in _PATH_TESTS
+            if excluded or _EXCLUDES.match(word.text):
+                continue
+            pieces = re.split(r"[=:,]", word.text)
+            if any(_names_protected(piece, globs=bool(word.stars)) for piece in pieces):
+                return word.text
+    return None
+
+
+def _names_protected(word: str, *, globs: bool) -> bool:
+    names = word.split("/")
+    return has_protected_name(names) or (
+        globs and any(_GLOB.search(name) and could_be_protected(name) for name in names)
+    )
+
+
+def removes_too_much(line: str, cwd: Path) -> str | None:
+    """The command in a line that removes a root, the home, the workspace or what holds them."""
+    commands = [text.split() for text in candidates(line)]
+    removing = [words for words in commands if words and _removes(words)]
+    if not removing:
+        return None
+    folders = _folders(commands, cwd)
+    for words in removing:
+        targets = [word for word in words[1:] if not word.startswith("-")]
+        if words[0] == "find":
+            targets = targets[:1]
+        if not targets or any(_is_too_much(word, folder, cwd) for word in targets for folder in folders):
+            return " ".join(words)[:200]
+    return None
+
+
+def _removes(words: list[str]) -> bool:
+    if words[0] == "find":
+        return "-delete" in words or "rm" in words
+    options = [word for word in words[1:] if word.startswith("-")]
+    return words[0] == "rm" and any(
+        word.startswith("--r") or (not word.startswith("--") and set("rR") & set(word)) for word in options
+    )
+
+
+def _folders(commands: list[list[str]], cwd: Path) -> list[Path]:
+    """Where the line may be when it removes something."""
+    folders = [cwd]
+    for words in commands:
+        if words and words[0] in {"cd", "pushd"}:
+            target = _expanded(next((word for word in words[1:] if not word.startswith("-")), "~"))
+            folders += [Path(os.path.normpath(folder / target)) for folder in folders[:_MOST_FOLDERS]]
+    return list(dict.fromkeys(folders))
+
+
+def _is_too_much(word: str, folder: Path, cwd: Path) -> bool:
+    text = _expanded(word)
+    if "$" in text or "`" in text:
+        return True
+    head, _, last = text.rstrip("/").rpartition("/")
+    if _ALL_OF_IT.match(last) and "*" in last:
+        text = head or ("/" if text.startswith("/") else ".")
+    elif found := _GLOB.search(text):
+        before = text[: found.start()]
+        if "/" not in text[found.start() :]:
+            return False
+        text = before.rpartition("/")[0] or ("/" if text.startswith("/") else ".")
+    written = Path(os.path.normpath(folder / text))
+    return any(path in _precious(cwd) for path in (written, Path(os.path.realpath(written))))
+
+
+def _precious(cwd: Path) -> Iterator[Path]:
+    for place in (cwd.resolve(), Path.home()):
+        yield place
+        yield from place.parents
+
+
+def _expanded(word: str) -> str:
+    home = str(Path.home())
+    text = re.sub(r"\$(?:HOME\b|\{HOME\})", home, word)
+    text = re.sub(r"\$(?:PWD\b|\{PWD\})", ".", text)
+    return home + text[1:] if text == "~" or text.startswith("~/") else text

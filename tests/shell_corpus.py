@@ -1,0 +1,104 @@
+"""Owns the corpus of shell attacks and the sandbox that proves them; refuses to judge them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from agent_tui_core.tools.process import child_environment
+
+MARKER: Final = "pwned"
+_CORPUS: Final = Path(__file__).parent / "core" / "agent" / "shell_attacks.toml"
+_PAD: Final = "a" * 10_000
+_SECONDS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One line, what lies about before it, and the rules that it abuses."""
+
+    line: str
+    kind: str
+    setup: str
+    allow: tuple[str, ...]
+    needs: tuple[str, ...]
+    by_stdin: bool
+
+    @property
+    def can_run(self) -> bool:
+        """Whether its programs are installed."""
+        return all(shutil.which(name) for name in self.needs)
+
+
+@cache
+def attacks() -> tuple[Attack, ...]:
+    """The corpus."""
+    data = tomllib.loads(_CORPUS.read_text(encoding="utf-8"))
+    return tuple(
+        Attack(
+            line.replace("{pad}", _PAD),
+            group["kind"],
+            group.get("setup", ""),
+            (*data["allow"], *group.get("allow", ())),
+            tuple(group.get("needs", ())),
+            group.get("via") == "stdin",
+        )
+        for group in data["attacks"]
+        for line in group["lines"]
+    )
+
+
+def creates_marker(attack: Attack, line: str, folder: Path) -> bool:
+    """Run a line where the attack was prepared; say whether its payload ran."""
+    _run(attack.setup or "true", folder, by_stdin=False)
+    marker = folder / MARKER
+    assert not os.path.lexists(marker), f"the setup of {attack.line!r} makes the marker itself"
+    _run(line, folder, by_stdin=attack.by_stdin or "\0" in line)
+    return os.path.lexists(marker)
+
+
+def _run(line: str, folder: Path, *, by_stdin: bool) -> None:
+    argv = [*_sandbox(folder), "bash"] + ([] if by_stdin else ["-c", line])
+    environment = child_environment(os.environ) | {"HOME": str(folder), "PATH": "/usr/bin:/bin:" + os.environ["PATH"]}
+    try:
+        subprocess.run(
+            argv,
+            cwd=folder,
+            env=environment,
+            input=line.encode() if by_stdin else None,
+            stdin=None if by_stdin else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_SECONDS,
+            check=False,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        return
+
+
+@cache
+def _bwrap() -> str | None:
+    """The sandbox, where it is there and allowed to work."""
+    found = shutil.which("bwrap")
+    argv = [found or "", "--ro-bind", "/", "/", "--unshare-all", "true"]
+    return found if found and subprocess.run(argv, check=False, capture_output=True).returncode == 0 else None
+
+
+def sandboxed() -> bool:
+    """Whether attacks can be run at all: a few of them would reach beyond their folder."""
+    return _bwrap() is not None
+
+
+def _sandbox(folder: Path) -> list[str]:
+    bwrap = _bwrap()
+    assert bwrap is not None
+    place = str(folder)
+    base = [bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent"]
+    return [*base, "--bind", place, place, "--chdir", place]

@@ -1,0 +1,86 @@
+"""What reaches the terminal in pieces, against the whole screen as Textual draws it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.geometry import Region
+from textual.pilot import Pilot
+from textual.strip import Strip
+
+from agent_tui.panes.painting import Painter, PiecesUpdate
+from scene import play, scene
+
+
+class Terminal:
+    """Cells as the updates leave them; `whole` is what Textual says that the screen shows."""
+
+    def __init__(self, pilot: Pilot[Any]) -> None:
+        self.pilot = pilot
+        self.cells: list[list[tuple[str, object]]] = [_cells(strip) for strip in self.whole]
+        self.updates = self.rows = 0
+
+    @property
+    def whole(self) -> list[Strip]:
+        return self.pilot.app.screen._compositor.render_strips()
+
+    def take(self, update: PiecesUpdate) -> None:
+        self.updates += 1
+        for x, y, strip in update._strips:
+            cells = _cells(strip)
+            self.cells[y][x : x + len(cells)] = cells
+            self.rows += 1
+
+
+def _cells(strip: Strip) -> list[tuple[str, object]]:
+    return [
+        (char, style and (style.color, style.bgcolor, style.bold, style.italic, style.reverse))
+        for text, style, _ in strip
+        for char in text
+    ]
+
+
+async def test_the_pieces_make_the_same_screen_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = scene()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await play(pilot)
+        terminal = Terminal(pilot)
+        drawn = Painter.render_partial_update
+
+        def watched(painter: Painter) -> PiecesUpdate | None:
+            update = drawn(painter)
+            if update is not None:
+                terminal.take(update)
+            return update
+
+        monkeypatch.setattr(Painter, "render_partial_update", watched)
+        await pilot.press("h", "e", "l", "l", "o", "backspace", "pageup", "pageup", "end", "home")
+        app.notify("over the panes")
+        await pilot.pause()
+        terminal.cells = [_cells(strip) for strip in terminal.whole]  # a toast comes with a layout
+        for pane in app.dashboard._panes.values():
+            pane.transcript.scroll_rows(-2)
+            pane.transcript.refresh()
+        await pilot.press("x", "y")
+        await pilot.pause()
+        assert terminal.updates > 2
+        assert terminal.cells == [_cells(strip) for strip in terminal.whole]
+
+
+async def test_only_rows_that_changed_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = scene()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await play(pilot)
+        await pilot.pause()
+        asked: list[Region] = []
+
+        def ask(crop: Region) -> list[Strip]:
+            asked.append(crop)
+            return []
+
+        for pane in app.dashboard._panes.values():
+            monkeypatch.setattr(pane.transcript, "render_lines", ask)
+        await pilot.press("h", "i")
+        await pilot.pause()
+        assert not asked
