@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -17,6 +18,10 @@ MARKER: Final = "pwned"
 _CORPUS: Final = Path(__file__).parent / "core" / "agent" / "shell_attacks.toml"
 _PAD: Final = "a" * 10_000
 _SECONDS: Final = 20
+_NOT_EVERYWHERE: Final = frozenset(
+    {"vim", "ex", "ssh", "curl", "zip", "node", "npm", "perl", "python3", "make", "git", "gdb", "less", "man"}
+    | {"script", "setsid", "flock", "ionice", "taskset", "awk", "rg", "rsync", "tar", "csplit", "install"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,8 @@ class Attack:
     @property
     def can_run(self) -> bool:
         """Whether its programs are installed."""
-        return all(shutil.which(name) for name in self.needs)
+        words = set(re.findall(r"[a-z0-9]+", self.line)) & _NOT_EVERYWHERE
+        return all(shutil.which(name) for name in (*self.needs, *words))
 
 
 @cache
@@ -55,24 +61,20 @@ def attacks() -> tuple[Attack, ...]:
 
 
 def creates_marker(attack: Attack, line: str, folder: Path) -> bool:
-    """Run a line where the attack was prepared; say whether its payload ran."""
-    _run(attack.setup or "true", folder, by_stdin=False)
-    marker = folder / MARKER
-    assert not os.path.lexists(marker), f"the setup of {attack.line!r} makes the marker itself"
-    _run(line, folder, by_stdin=attack.by_stdin or "\0" in line)
-    return os.path.lexists(marker)
-
-
-def _run(line: str, folder: Path, *, by_stdin: bool) -> None:
-    argv = [*_sandbox(folder), "bash"] + ([] if by_stdin else ["-c", line])
-    environment = child_environment(os.environ) | {"HOME": str(folder), "PATH": "/usr/bin:/bin:" + os.environ["PATH"]}
+    """Run a line in a folder where the attack was prepared; say whether its payload ran."""
+    by_stdin = attack.by_stdin or "\0" in line
+    script = f'bash -c "$1" >/dev/null 2>&1; test ! -e {MARKER} || exit 99; shift; exec bash "$@"'
+    argv = [*_sandbox(folder), "bash", "-c", script, "attack", attack.setup or "true"]
+    environment = child_environment(os.environ) | {
+        "HOME": str(folder),
+        "PATH": "/usr/bin:/bin:" + os.environ["PATH"],
+    }
     try:
-        subprocess.run(
-            argv,
+        done = subprocess.run(
+            argv if by_stdin else [*argv, "-c", line],
             cwd=folder,
             env=environment,
-            input=line.encode() if by_stdin else None,
-            stdin=None if by_stdin else subprocess.DEVNULL,
+            input=line.encode(errors="surrogateescape") if by_stdin else b"",
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=_SECONDS,
@@ -80,7 +82,14 @@ def _run(line: str, folder: Path, *, by_stdin: bool) -> None:
             start_new_session=True,
         )
     except subprocess.TimeoutExpired:
-        return
+        return os.path.lexists(folder / MARKER)
+    assert done.returncode != 99, f"the setup of {attack.line!r} makes the marker itself"
+    return os.path.lexists(folder / MARKER)
+
+
+def prepare(attack: Attack, folder: Path) -> None:
+    """Only lay out what lies about before the attack: what the rules may look at."""
+    creates_marker(attack, "true", folder)
 
 
 @cache
@@ -100,5 +109,16 @@ def _sandbox(folder: Path) -> list[str]:
     bwrap = _bwrap()
     assert bwrap is not None
     place = str(folder)
-    base = [bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent"]
+    base = [
+        bwrap,
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "--unshare-all",
+        "--die-with-parent",
+    ]
     return [*base, "--bind", place, place, "--chdir", place]

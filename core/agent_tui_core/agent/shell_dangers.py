@@ -222,6 +222,11 @@ def _sed(argv: tuple[str, ...]) -> Danger | None:
     return None if sed_is_plain(argv) is not None else Danger("the sed script may run a command or write")
 
 
+def _uniq(argv: tuple[str, ...]) -> Danger | None:
+    names = [word for word in argv[1:] if not word.startswith(("-", "+")) and not word.isdecimal()]
+    return Danger("uniq writes to its second file") if len(names) > 1 else None
+
+
 def _make(argv: tuple[str, ...]) -> Danger | None:
     if any("=" in word and not word.startswith("-") for word in argv[1:]):
         return Danger("make may run what a variable says")
@@ -262,6 +267,7 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     "nawk": _awk,
     "sed": _sed,
     "gsed": _sed,
+    "uniq": _uniq,
     "make": _make,
     "gmake": _make,
     "tar": _tar,
