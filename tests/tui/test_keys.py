@@ -275,7 +275,7 @@ async def test_ctrl_w_closes_an_agent_after_a_question_but_deletes_a_word_of_a_p
         await _say_yes(driver)
         await driver.until(lambda: len(driver.panes) == 2)
         assert [worker.name for worker in driver.workers] == ["scout", "tester"]
-        assert driver.chosen == 3
+        await driver.until(lambda: driver.chosen == 3)
         await driver.press("alt+2")
         assert driver.chosen == 3
 

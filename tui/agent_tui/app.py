@@ -301,8 +301,10 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
 def _warm_up() -> None:
     from agent_tui.panes import code, rendering
+    from agent_tui_core.agent import shell_parse
     from agent_tui_core.tools import registry
 
     rendering.warm_up()
     code.warm_up()
     registry.warm_up()
+    shell_parse.warm_up()

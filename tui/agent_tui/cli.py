@@ -26,7 +26,7 @@ EXIT_INTERRUPTED: Final = 130
 
 DISTRIBUTION: Final = "agent-tui-dashboard"
 _LITERAL: Final = "agent_tui.literal"
-_ROOMS: Final = ("run", "sessions", "export")
+_ROOMS: Final = ("run", "sessions", "export", "rules")
 """Words that, said first, are commands with options of their own."""
 _EXAMPLES: Final = """\b
 Examples:
@@ -39,6 +39,7 @@ Examples:
   agent-tui doctor                        what was found, and what would start
   agent-tui run "fix the tests"           without a dashboard; agent-tui run --help
   agent-tui sessions                      what was kept; agent-tui export writes one out
+  agent-tui rules test Bash 'git log'     what the rules say of a call
   agent-tui -- doctor                     the word "doctor" as a prompt
 
 \b
@@ -113,7 +114,7 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     options_metavar="[OPTIONS]",
     context_settings=CONTEXT,
 )
-@click.argument("prompt", nargs=-1, metavar="[PROMPT | doctor | run | sessions | export]")
+@click.argument("prompt", nargs=-1, metavar="[PROMPT | doctor | run | sessions | export | rules]")
 @planning_options
 @click.option("--theme", metavar="NAME", help="Colours for this start.")
 @click.option(

@@ -125,7 +125,9 @@ class PersonGate:
             input=input,
             preview=preview,
             reason=reason,
-            remember=None if firm else suggest_rule(tool, input, cwd=agent.workspace),
+            remember=None
+            if firm
+            else suggest_rule(tool, input, cwd=agent.workspace, permissions=self._permissions),
             asked_at=time.time(),
         )
 

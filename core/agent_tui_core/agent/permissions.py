@@ -12,24 +12,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-from agent_tui_core.agent.judgement import Behavior as Behavior
+from agent_tui_core.agent.judgement import Behavior
 from agent_tui_core.agent.judgement import Judgement as Judgement
 from agent_tui_core.agent.path_rules import PATH_KEYS, PathRule, call_paths, is_protected
 from agent_tui_core.agent.shell_alarms import protected_word, removes_too_much
+from agent_tui_core.agent.shell_dangers import danger
 from agent_tui_core.agent.shell_judging import READS_ONLY, FileTool, LineJudge, OpenPart
 from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import Part, parse
 from agent_tui_core.agent.shell_rules import ShellRule, escape_command
 from agent_tui_core.blocks import JsonObject
+from agent_tui_core.config.modes import Mode
 from agent_tui_core.tools.paths import inside
-
-Mode: TypeAlias = Literal["ask", "accept-edits", "plan", "auto"]
-"""What happens to calls that no deny or ask rule meets: the allow rules decide; edits in the workspace are
-allowed too; only what reads is allowed, the rest denied; everything is allowed."""
-
-MODES: Final[tuple[Mode, ...]] = ("ask", "accept-edits", "plan", "auto")
 
 _RULE = re.compile(r"(?P<tool>[A-Za-z0-9_.\-]+)(?:\((?P<spec>.*)\))?\Z", re.DOTALL)
 _READERS = frozenset({"Read", "Glob", "Grep"})
@@ -54,7 +50,7 @@ class _Rule:
                 command = input.get("command")
                 if tool != self.tool or not isinstance(command, str):
                     return False
-                return spec.touches(command) if widely else spec.is_line(command)
+                return spec.touched(command) is not None if widely else spec.is_line(command)
             case PathRule() as spec:
                 if widely and tool == "Bash":
                     return any(spec.covers((path,), cwd, widely=True) for path in self._touched(input, cwd))
@@ -127,10 +123,9 @@ class PermissionRules:
     def find(self, behavior: Behavior, tool: str, input: JsonObject, cwd: Path) -> str | None:
         """The first rule of that list which covers the whole call."""
         widely = behavior != "allow"
-        for rule in self._lists[behavior]:
-            if rule.covers(tool, input, cwd, widely=widely):
-                return rule.text
-        return None
+        covering = (rule for rule in self._lists[behavior] if rule.covers(tool, input, cwd, widely=widely))
+        rule = next(covering, None)
+        return rule.text if rule else None
 
     def find_part(self, part: Part, *, alone: bool) -> str | None:
         """The first allow rule that covers a part of a command line."""
@@ -279,15 +274,28 @@ def _forbidden(
     for behavior in ("deny", "ask"):
         for layer in layers:
             if rule := layer.find(behavior, tool, input, cwd):
-                return Judgement(behavior, f"the rule {rule} says {behavior}", rule)
+                return Judgement(behavior, f"the rule {rule} says {behavior}", rule, part=_met(rule, input))
     return None
 
 
+def _met(rule: str, input: JsonObject) -> str:
+    """The part of a command line that meets a rule."""
+    spec, command = parse_rule(rule).spec, input.get("command")
+    if not isinstance(spec, ShellRule) or not isinstance(command, str):
+        return ""
+    return spec.touched(command) or ""
+
+
 def _doubt(layers: Sequence[PermissionRules], command: str) -> Judgement | None:
-    """Ask about a line that nobody can read while a rule forbids some commands: it may be one of them."""
+    """Ask about what may hide a command while a rule forbids some commands: it may be one of them."""
+    if not any(layer.forbids_commands for layer in layers):
+        return None
     read = parse(command.strip(" \t\n"))
-    if isinstance(read, Unreadable) and any(layer.forbids_commands for layer in layers):
+    if isinstance(read, Unreadable):
         return Judgement("ask", f"{read.reason}, and a rule forbids some commands", part=read.part)
+    for part in read:
+        if found := danger(part.argv):
+            return Judgement("ask", f"{found.reason}, and a rule forbids some commands", part=part.text)
     return None
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -88,6 +87,7 @@ def _folders(commands: list[list[str]], cwd: Path) -> list[Path]:
 
 def _is_too_much(word: str, folder: Path, cwd: Path) -> bool:
     text = _expanded(word)
+    last_name = False
     if "$" in text or "`" in text:
         return True
     head, _, last = text.rstrip("/").rpartition("/")
@@ -95,17 +95,13 @@ def _is_too_much(word: str, folder: Path, cwd: Path) -> bool:
         text = head or ("/" if text.startswith("/") else ".")
     elif found := _GLOB.search(text):
         before = text[: found.start()]
-        if "/" not in text[found.start() :]:
-            return False
+        last_name = "/" not in text[found.start() :]
         text = before.rpartition("/")[0] or ("/" if text.startswith("/") else ".")
     written = Path(os.path.normpath(folder / text))
-    return any(path in _precious(cwd) for path in (written, Path(os.path.realpath(written))))
-
-
-def _precious(cwd: Path) -> Iterator[Path]:
-    for place in (cwd.resolve(), Path.home()):
-        yield place
-        yield from place.parents
+    precious = {path for place in (cwd.resolve(), Path.home()) for path in (place, *place.parents)}
+    if last_name:  # some names in a folder: they may be that of the workspace, or of the home
+        precious -= {cwd.resolve(), Path.home()}
+    return any(path in precious for path in (written, Path(os.path.realpath(written))))
 
 
 def _expanded(word: str) -> str:

@@ -85,12 +85,13 @@ class LineJudge:
             files = files_read(part) if self.builtin else None
             if files is None:
                 found = danger(part.argv)
-                yield is_open(f"no rule allows {program}" + (f": {found.reason}" if found else ""))
-            elif program == "git" and any(_looks_like_bare(folder, self.cwd) for folder in self._folders):
-                yield is_open("this folder could be a repository without .git, which says what git runs")
-            elif part.argv[0] == "diff" and any(
-                (place / f).is_dir() for place in self._folders for f in files
-            ):
+                more = f": {found.reason}" if found else ""
+                yield is_open(f"no rule allows {program}{more}")
+            elif program == "git" and not all((folder / ".git").exists() for folder in self._folders):
+                # Without its own .git a folder can become a bare repository, whose files say what git runs, by
+                # calls that were judged together with this one.
+                yield is_open("git reads without a question only in a folder that has its own .git")
+            elif program == "diff" and any((at / name).is_dir() for at in self._folders for name in files):
                 yield is_open("diff would read whole folders")
             else:
                 self.rules.append(READS_ONLY)

@@ -15,7 +15,7 @@ from typing import Final
 
 from agent_tui_core.agent.shell_dangers import danger, table
 from agent_tui_core.agent.shell_lexer import Unreadable, Word, check_characters, lex
-from agent_tui_core.agent.shell_parse import Part
+from agent_tui_core.agent.shell_parse import Part, parse
 
 _BETWEEN: Final = "\x1f"
 _PARTS: Final = re.compile(r"&&|\|\||[;|&\n(){}`]|\$\(")
@@ -68,10 +68,11 @@ class ShellRule:
             if shape.matches(_BETWEEN.join(word.text for word in words))
         )
 
-    def touches(self, command: str) -> bool:
-        """Say whether this rule, as a deny or ask rule, is met by any part of the command line."""
+    def touched(self, command: str) -> str | None:
+        """The part of the command line that meets this rule, as a deny or ask rule."""
         pieces, optional = _pieces(self.pattern)
-        return any(_matches(pieces, optional, " ", candidate) for candidate in candidates(command))
+        found = (each for each in candidates(command) if _matches(pieces, optional, " ", each))
+        return min(found, key=len, default=None)
 
     def _is_exactly(self, words: tuple[Word, ...]) -> bool:
         if " ".join(word.raw for word in words) == self._exact:
@@ -171,6 +172,10 @@ def candidates(command: str) -> tuple[str, ...]:
         for part in _PARTS.split(text):
             for words in _unwrapped(part.strip()):
                 found[words] = None
+    read = parse(line)
+    for known in () if isinstance(read, Unreadable) else read:
+        for words in _unwrapped(" ".join(known.argv)):
+            found[words] = None
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
+from agent_tui_core.config.modes import Mode
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.protocols import WireProtocol
 
@@ -81,6 +82,8 @@ class AgentSettings:
     context_limit: Tokens | None = None
     """Tokens that the model can read; near it the oldest part of the conversation is summarised."""
     workspace: str | None = None
+    mode: Mode = "ask"
+    """What runs without a question besides what the rules allow."""
     max_tokens: Tokens | None = None
     temperature: Temperature | None = None
 

@@ -21,6 +21,7 @@ from agent_tui_core.config.models import (
     base_url_problem,
     name_problem,
 )
+from agent_tui_core.config.modes import Mode
 from agent_tui_core.config.paths import absolute, config_dir, data_dir
 from agent_tui_core.config.taping import NO_TAPING, Taping
 from agent_tui_core.errors import ConfigError
@@ -100,6 +101,8 @@ class AgentProfile:
     temperature: float | None
     context_limit: int | None = None
     """Tokens that the model can read; None waits until the provider says that it is full."""
+    mode: Mode = "ask"
+    """What runs without a question besides what the rules allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +287,7 @@ def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> 
         max_tokens=agent.max_tokens,
         temperature=agent.temperature,
         context_limit=agent.context_limit,
+        mode=agent.mode,
     )
 
 

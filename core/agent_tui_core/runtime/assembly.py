@@ -15,6 +15,7 @@ from agent_tui_core.agent.loop import Loop, LoopSettings
 from agent_tui_core.agent.permissions import Permissions
 from agent_tui_core.agent.policy import Policy, PolicyGate
 from agent_tui_core.blocks import JsonObject
+from agent_tui_core.config.modes import MODES
 from agent_tui_core.config.profiles import AgentProfile
 from agent_tui_core.history.store import History
 from agent_tui_core.hooks.chain import Hooks
@@ -69,9 +70,10 @@ class Assembly:
         )
         branch = partial(current_branch, who.workspace)
         asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
-        gate: Gate = PersonGate(asks, self._permissions, self._desk)
+        permissions = self._permissions.in_mode(profile.mode)
+        gate: Gate = PersonGate(asks, permissions, self._desk)
         if self._policy is not None and self._policy.rest != "ask":
-            gate = PolicyGate(asks, self._permissions, self._policy)
+            gate = PolicyGate(asks, permissions, self._policy)
         calls = Calls(registry, self._hooks, gate, journal, ToolContext(who.workspace, who.id))
         settings = LoopSettings(
             model=who.model,
@@ -100,6 +102,7 @@ def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
         "max_tool_iterations": profile.max_tool_iterations,
         "context_limit": profile.context_limit,
         "workspace": str(profile.workspace),
+        "mode": profile.mode,
         "max_tokens": profile.max_tokens,
         "temperature": profile.temperature,
     }
@@ -117,6 +120,7 @@ def profile_from(name: str, stored: JsonObject) -> AgentProfile:
         max_tool_iterations=_whole(stored, "max_tool_iterations") or 25,
         context_limit=_whole(stored, "context_limit"),
         workspace=Path(_text(stored, "workspace") or "."),
+        mode=next((mode for mode in MODES if mode == stored.get("mode")), "ask"),
         max_tokens=_whole(stored, "max_tokens"),
         temperature=value if isinstance(value := stored.get("temperature"), int | float) else None,
     )

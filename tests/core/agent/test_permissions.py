@@ -27,7 +27,7 @@ def judge(rules: PermissionRules, command: str) -> str:
         ("git status ${x@P}", "ask"),
         ("PAGER=x git status", "ask"),
         ("git status \\\nrm", "ask"),
-        ("git status 'a b'", "ask"),
+        ("git status 'a b'", "allow"),
         ("git status\rrm -rf x", "ask"),
         ("git status\0", "ask"),
     ],
@@ -104,7 +104,7 @@ def test_reading_inside_the_workspace_is_allowed_and_outside_is_asked(tmp_path: 
     assert behavior("Grep", pattern="x", path="..") == "ask"
     assert behavior("Write", file_path="a.txt") == "ask"
     assert behavior("Edit", file_path="a.txt") == "ask"
-    assert behavior("Bash", command="ls") == "ask"
+    assert behavior("Bash", command="make") == "ask"
     assert behavior("mcp__git__log") == "ask"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from shell_corpus import Attack, attacks, creates_marker, prepare, sandboxed
 
 ATTACKS = attacks()
 KINDS = tuple(dict.fromkeys(attack.kind for attack in ATTACKS))
+NOT_LOOKING = [attack for attack in ATTACKS if attack.kind not in {"git", "folders"}]
 LOOKING_AT_FILES = [attack for attack in ATTACKS if attack.kind in {"git", "folders"}]
 
 EVERYDAY_RULES = PermissionRules(
@@ -96,6 +97,7 @@ EVERYDAY = (
 def layout(folder: Path) -> Path:
     (folder / "src").mkdir(parents=True, exist_ok=True)
     (folder / "build").mkdir(exist_ok=True)
+    (folder / ".git").mkdir(exist_ok=True)
     for name in ("README.md", "src/app.py", "src/lib.py"):
         (folder / name).write_text("x\n")
     return folder
@@ -128,7 +130,7 @@ def test_the_corpus_is_large_and_says_everything_once() -> None:
     assert len(KINDS) >= 8
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.line[:60])
+@pytest.mark.parametrize("attack", NOT_LOOKING, ids=lambda attack: attack.line[:60])
 def test_no_attack_is_allowed(attack: Attack, tmp_path: Path) -> None:
     assert "allow" not in verdicts(attack, attack.line, tmp_path)
 
@@ -154,17 +156,18 @@ def test_every_attack_does_run_its_payload_in_bash(kind: str, tmp_path: Path) ->
     assert failed == []
 
 
-def test_the_deny_rule_for_the_payload_meets_most_attacks_that_name_it() -> None:
+def test_where_everything_but_the_payload_is_allowed_no_attack_is() -> None:
     rules = PermissionRules(allow=["Bash"], deny=["Bash(touch *)"])
-    named = [
-        attack
-        for attack in ATTACKS
-        if attack.kind in {"separators", "wrappers"} and "touch pwned" in attack.line
-    ]
-    behaviors = [
-        rules.judge("Bash", {"command": attack.line}, cwd=Path("/work")).behavior for attack in named
-    ]
-    assert behaviors.count("deny") > 0.9 * len(behaviors)
+    named = [attack for attack in ATTACKS if "touch pwned" in attack.line]
+    judged = {
+        line: rules.judge("Bash", {"command": line}, cwd=Path("/work")).behavior for line in lines(named)
+    }
+    assert [line for line, behavior in judged.items() if behavior == "allow"] == []
+    assert list(judged.values()).count("deny") > 0.7 * len(judged)
+
+
+def lines(chosen: list[Attack]) -> list[str]:
+    return [attack.line for attack in chosen]
 
 
 @pytest.mark.parametrize("command", EVERYDAY)
@@ -268,9 +271,9 @@ def test_no_mutation_of_an_attack_is_allowed_and_still_runs(
 @st.composite
 def requoted(draw: st.DrawFn) -> tuple[str, str]:
     """A command of plain words, and the same words quoted in other ways."""
-    command = draw(st.sampled_from([each for each in EVERYDAY if shlex.join(shlex.split(each)) == each]))
+    command = draw(st.sampled_from([each for each in EVERYDAY if re.fullmatch(r"[A-Za-z0-9 ./:-]+", each)]))
     words = []
-    for word in shlex.split(command):
+    for word in command.split():
         match draw(st.sampled_from(["plain", "single", "double", "escaped", "halves"])):
             case "single":
                 words.append(f"'{word}'")

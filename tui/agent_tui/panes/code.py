@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from agent_tui.panes.lines import Line, Segment, chop, printable
+from agent_tui.panes.lines import Line, Segment, chop, printable, shorten
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -47,7 +47,7 @@ def code_lines(
     """Draw a block of clean code: a label when it starts and its language is known, then its lines."""
     lines: list[Line] = []
     if starts and label and language:
-        lines.append(Line((*MARGIN, (printable(language), "code-label")), "code"))
+        lines.append(Line((*MARGIN, (shorten(printable(language), max(1, width - 1)), "code-label")), "code"))
     lexer = _lexer(language) if colored and language and len(source) <= _COLORED_LIMIT else None
     if lexer is None:
         for line in source.split("\n"):
@@ -76,7 +76,7 @@ def warm_up() -> None:
 
 def _styled_lines(source: str, lexer: Lexer) -> Iterable[list[Segment]]:
     row: list[Segment] = []
-    for kind, text in lexer.get_tokens(source):
+    for kind, text in lexer.get_tokens(source + "\n"):
         style = _token_style(str(kind))
         first, *others = text.split("\n")
         if first:
