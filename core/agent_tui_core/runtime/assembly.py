@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui_core.agent.approvals import ApprovalDesk
-from agent_tui_core.agent.calls import Calls
 from agent_tui_core.agent.conversation import Conversation
-from agent_tui_core.agent.gate import AgentIdentity, Gate, PersonGate
-from agent_tui_core.agent.loop import Loop, LoopSettings
-from agent_tui_core.agent.permissions import Permissions
-from agent_tui_core.agent.policy import Policy, PolicyGate
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.modes import MODES
 from agent_tui_core.config.profiles import AgentProfile
@@ -23,10 +19,13 @@ from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.runtime.branch import current_branch
 from agent_tui_core.runtime.connections import Connection
 from agent_tui_core.runtime.journal import WorkerJournal
+from agent_tui_core.runtime.later import LaterRunner
 from agent_tui_core.runtime.outbox import Outbox
-from agent_tui_core.runtime.worker import Worker, WorkerIdentity
-from agent_tui_core.tools.base import ToolContext
-from agent_tui_core.tools.registry import ToolRegistry, builtin_tools
+from agent_tui_core.runtime.worker import Runner, Worker, WorkerIdentity
+
+if TYPE_CHECKING:
+    from agent_tui_core.agent.permissions import Permissions
+    from agent_tui_core.agent.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +60,33 @@ class Assembly:
 
     def worker(self, birth: Birth) -> Worker:
         """Put an agent together; it does nothing yet."""
-        who, profile = birth.identity, birth.profile
+        who = birth.identity
         outbox = Outbox(who.id)
         journal = WorkerJournal(outbox, partial(self._history.record, birth.conversation_id))
         conversation = Conversation()
+        branch = partial(current_branch, who.workspace)
+        runner = LaterRunner(partial(self._loop, birth, conversation, journal, branch))
+        return Worker(who, conversation, outbox, journal, runner, self._hooks, branch)
+
+    def _loop(
+        self,
+        birth: Birth,
+        conversation: Conversation,
+        journal: WorkerJournal,
+        branch: Callable[[], str | None],
+    ) -> Runner:
+        """Make what runs the prompts; its imports are what a first frame would wait for."""
+        from agent_tui_core.agent.calls import Calls
+        from agent_tui_core.agent.gate import AgentIdentity, Gate, PersonGate
+        from agent_tui_core.agent.loop import Loop, LoopSettings
+        from agent_tui_core.agent.policy import PolicyGate
+        from agent_tui_core.tools.base import ToolContext
+        from agent_tui_core.tools.registry import ToolRegistry, builtin_tools
+
+        who, profile = birth.identity, birth.profile
         registry = ToolRegistry(
             tool for tool in builtin_tools() if profile.tools is None or tool.name in profile.tools
         )
-        branch = partial(current_branch, who.workspace)
         asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
         permissions = self._permissions.in_mode(profile.mode)
         gate: Gate = PersonGate(asks, permissions, self._desk)
@@ -84,8 +102,7 @@ class Assembly:
             max_tool_iterations=profile.max_tool_iterations,
             context_limit=profile.context_limit,
         )
-        loop = Loop(birth.provider, conversation, calls, journal, settings)
-        return Worker(who, conversation, outbox, journal, loop, self._hooks, branch)
+        return Loop(birth.provider, conversation, calls, journal, settings)
 
 
 def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
