@@ -212,14 +212,16 @@ class Permissions:
             return Judgement("ask", "it has no command")
         if self.mode == "plan":
             judgement, _ = _judge_line([], input, cwd, self._judges_file(cwd), builtin=True)
-            return judgement if judgement.behavior == "allow" else _not_while_planning("Bash", judgement)
+            if judgement.behavior != "allow":
+                return _not_while_planning("Bash", judgement)
         if word := protected_word(command):
             return _protected(word)
         if part := removes_too_much(command, cwd):
             return Judgement("ask", f"{part} removes a whole folder", REMOVES_TOO_MUCH, part=part)
         if self.mode == "auto":
             return _doubt(self._layers, command) or _AUTO
-        return _judge_line(self._layers, input, cwd, self._judges_file(cwd), builtin=True)[0]
+        layers = self._layers if self.mode != "plan" else []
+        return _judge_line(layers, input, cwd, self._judges_file(cwd), builtin=True)[0]
 
     def _judges_file(self, cwd: Path) -> Callable[[FileTool, Path], Judgement]:
         return lambda tool, path: self.judge(tool, {"file_path": str(path)}, cwd=cwd)

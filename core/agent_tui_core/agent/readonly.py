@@ -40,7 +40,8 @@ def files_read(part: Part) -> tuple[str, ...] | None:
     if files is None or (name == "printf" and danger(part.argv)):
         return None
     for word in part.command:
-        if word.stars and (could_become_an_option(word) or word.text not in files or name in _LITERAL):
+        open_end = could_become_an_option(word) or word.tilde or word.text not in files
+        if word.stars and (open_end or name in _LITERAL):
             return None
     return files
 

@@ -15,12 +15,13 @@ from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
 from agent_tui_core.agent.shell_rules import candidates
 
-_EXCLUDES: Final = re.compile(r"--exclude(-dir|-from)?=|--ignore(-dir|-file)?=|:\(?!?exclude|:!|!")
+_EXCLUDES: Final = re.compile(r"--exclude(-dir)?=|--ignore(-dir)?=|:\(?!?exclude|:!|!")
 _BREAKS: Final = re.compile(r"[\s=:,;&|<>(){}`\"']+")
 _PATH_TESTS: Final = frozenset({"-path", "-name", "-ipath", "-iname", "-wholename"})
 _GLOB: Final = re.compile(r"[*?\[{]")
 _ALL_OF_IT: Final = re.compile(r"[.*?]+\Z")
 _MOST_FOLDERS: Final = 16
+_MOST_PLACES: Final = 2_000
 
 
 def protected_word(line: str) -> str | None:
@@ -37,7 +38,7 @@ def protected_word(line: str) -> str | None:
             excluded = len(tested) == 2 and tested[0] in {"-not", "!"} and tested[1] in _PATH_TESTS
             if excluded or _EXCLUDES.match(word.text):
                 continue
-            pieces = re.split(r"[=:,]", word.text)
+            pieces = [piece for each in (word.text, word.text[2:]) for piece in re.split(r"[=:,@]", each)]
             if any(_names_protected(piece, globs=bool(word.stars)) for piece in pieces):
                 return word.text
     return None
@@ -61,7 +62,9 @@ def removes_too_much(line: str, cwd: Path) -> str | None:
         targets = [word for word in words[1:] if not word.startswith("-")]
         if words[0] == "find":
             targets = targets[:1]
-        if not targets or any(_is_too_much(word, folder, cwd) for word in targets for folder in folders):
+        if not targets or len(targets) * len(folders) > _MOST_PLACES:
+            return " ".join(words)[:200]
+        if any(_is_too_much(word, folder, cwd) for word in targets for folder in folders):
             return " ".join(words)[:200]
     return None
 

@@ -105,7 +105,7 @@ _SED_SCRIPT: Final = re.compile(
 _SED_OPTIONS: Final = re.compile(
     r"-[nErsuz]+|--(?:quiet|silent|regexp-extended|separate|unbuffered|null-data|posix)\Z"
 )
-_PRINTF_SETS: Final = re.compile(r"%[^%a-zA-Z]*n")
+_PRINTF_SETS: Final = re.compile(r"%[^%a-zA-Z]*[hjlLtz]*n")
 _INDEX_RUNS: Final = frozenset({"printf", "test", "["})
 _Check: TypeAlias = Callable[[tuple[str, ...]], Danger | None]
 
@@ -119,7 +119,8 @@ def danger(argv: tuple[str, ...]) -> Danger | None:
         return Danger(f"{program} {reason}")
     if program in table().runs_next:
         options = any(word.startswith(("-", "+")) or "=" in word for word in argv[1:2])
-        return Danger(f"{program} runs another program", EVERY_WORD if options else 2)
+        inner = danger(argv[1:]) if len(argv) > 1 and not options else None
+        return Danger(f"{program} runs another program", EVERY_WORD if options or inner else 2)
     if program in _INDEX_RUNS and any("[" in word and ("$" in word or "`" in word) for word in argv[1:]):
         return Danger(f"{program} would evaluate the index of an array")
     if program == "printf" and any(word.startswith("-v") or _PRINTF_SETS.search(word) for word in argv[1:]):

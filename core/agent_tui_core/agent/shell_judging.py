@@ -88,16 +88,27 @@ class LineJudge:
                 more = f": {found.reason}" if found else ""
                 yield is_open(f"no rule allows {program}{more}")
             elif program == "git" and not all((folder / ".git").exists() for folder in self._folders):
-                # Without its own .git a folder can become a bare repository, whose files say what git runs, by
+                # A folder without .git can become a bare repository, whose files say what git runs, by
                 # calls that were judged together with this one.
                 yield is_open("git reads without a question only in a folder that has its own .git")
             elif program == "diff" and any((at / name).is_dir() for at in self._folders for name in files):
                 yield is_open("diff would read whole folders")
             else:
                 self.rules.append(READS_ONLY)
-                by_text = {word.text: word for word in part.command}
-                for name in files if len(self._folders) == 1 else (".", *files):
-                    yield from self._file("Read", by_text.get(name), name, part)
+                yield from self._files_read(part, files)
+
+    def _files_read(self, part: Part, files: tuple[str, ...]) -> Iterator[OpenPart]:
+        """Hold each file against the rules; the same letters, quoted and not, may be two of them."""
+        names = dict.fromkeys(files if len(self._folders) == 1 else (".", *files))
+        if len(names) * len(self._folders) > _MOST_FILES:
+            yield OpenPart(
+                "Bash", part.text, part.text, Judgement("ask", "it names too many files", part=part.text)
+            )
+            return
+        for name in names:
+            words: list[Word | None] = [word for word in part.command if word.text == name]
+            for word in words or [None]:
+                yield from self._file("Read", word, name, part)
 
     def _means_something_else(self, program: str) -> str | None:
         """After a `cd` a relative program is another file, and git may find another repository."""

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 LONGEST: Final = 10_000
 """Characters of a line that is read."""
+TOO_LONG: Final = f"it has more than {LONGEST:,} characters"
 
 _BARE: Final = frozenset(string.ascii_letters + string.digits + "_./:@%+,=^-~#")
 _GLOBS: Final = frozenset("*?")
@@ -100,7 +101,7 @@ def lex(line: str) -> tuple[Token, ...]:
 def check_characters(line: str) -> None:
     """Raise `Unreadable` for a line that is too long to be read or holds what no person sees."""
     if len(line) > LONGEST:
-        raise Unreadable(f"it has more than {LONGEST:,} characters")
+        raise Unreadable(TOO_LONG)
     for char in line:
         if char not in "\n\t" and unicodedata.category(char) in {"Cc", "Cs"}:
             raise Unreadable(f"it holds the control character U+{ord(char):04X}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
-from agent_tui_core.agent.shell_lexer import Operator, Token, Unreadable, Word, lex
+from agent_tui_core.agent.shell_lexer import LONGEST, TOO_LONG, Operator, Token, Unreadable, Word, lex
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node
@@ -72,9 +72,13 @@ class Part:
         return tuple(word.text for word in self.command)
 
 
-@lru_cache(maxsize=128)
 def parse(line: str) -> tuple[Part, ...] | Unreadable:
     """Take a line apart, or say why it cannot be judged by its parts."""
+    return _parse(line) if len(line) <= LONGEST else Unreadable(TOO_LONG)
+
+
+@lru_cache(maxsize=128)
+def _parse(line: str) -> tuple[Part, ...] | Unreadable:
     try:
         tokens = lex(line)
         _check_second_reading(line, tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,7 @@ def test_what_is_read_has_to_lie_in_the_workspace(workspace: Path) -> None:
         *("cat /etc/shadow", "cat ../x", "ls ~", "cat link", "cat src/*", "cat < /etc/shadow", "cd .. && ls"),
         *("head -n1 -- /etc/shadow", "git diff /etc/shadow a", "cat a ../b", "ls /", "find / -name x"),
         *("cat ~/.ssh/id_rsa", "cat .env", "ls .git", "git show HEAD:.env", "cat .e*", "grep x .en?"),
+        *("cat ~/*", "cat ~/x '~/x'", "cat '~/x' ~/x", "cat src/* 'src/*'", "git show HEAD:src/../.env"),
         *("cd /etc && cat hosts", "cd src && cat ../../x", "sed -n 1p /etc/shadow", "cat src/../../x"),
     ):
         assert behavior(nothing, command, workspace) == "ask", command
@@ -189,6 +191,8 @@ def test_a_rule_on_reading_holds_for_commands_too(workspace: Path) -> None:
         "./ls",
         "/bin/ls",
         "printf -v x y",
+        "printf %ln PATH",
+        "printf '%1$n' PATH",
         "command ls -la; eval x",
         "diff src src",
     ],
@@ -299,6 +303,7 @@ def test_the_modes_stand_between_ask_rules_and_allow_rules(workspace: Path) -> N
     assert said("Write", ".env") == ["ask", "ask", "deny", "ask"]
     assert said("Edit", "a") == ["ask", "allow", "deny", "allow"]
     assert said("Edit", "../a") == ["ask", "ask", "deny", "allow"]
+    assert said("Bash", "git show HEAD:.env") == ["ask"] * 4
     assert said("Read", "src/a.py") == ["allow"] * 4
     assert said("Read", "../a") == ["ask", "ask", "ask", "allow"]
     assert said("mcp__x__y", "z") == ["ask", "ask", "deny", "allow"]
@@ -363,14 +368,31 @@ def test_a_rule_that_spells_a_runner_and_its_program_covers_it(workspace: Path) 
     assert behavior(rules, "bash scripts/test.sh -c 'x'", workspace) == "allow"
     assert behavior(rules, "bash -c scripts/test.sh", workspace) == "ask"
     assert behavior(rules, "xargs grep -l x", workspace) == "allow"
+    runners = PermissionRules(allow=["Bash(xargs find *)", "Bash(sudo git *)"])
+    assert behavior(runners, "xargs find . -name x", workspace) == "allow"
+    assert behavior(runners, "xargs find . -exec rm {} +", workspace) == "ask"
+    assert behavior(runners, "sudo git -c a=b log", workspace) == "ask"
     assert behavior(rules, "python -m pytest -x", workspace) == "allow"
     assert behavior(rules, "python -m pip install x", workspace) == "ask"
 
 
 def test_a_command_line_is_judged_quickly_whatever_it_holds(workspace: Path) -> None:
     rules = Permissions(PermissionRules(allow=["Bash(a*b*c*d*e)"], deny=["Bash(x*y*z*w*v)"]))
-    for line in ("((" * 4_000, "x" * 9_999, "a" * 200_000, "x y z w " * 1_000, "'" * 9_001, "{a," * 3_000):
+    slow = ("timeout -a " * 900, "a=b " * 2_400, "2>x " * 2_400, "cd a;" * 1_500 + "rm -r " + "b " * 900)
+    for line in (
+        *slow,
+        "cat " + " ".join(f"f{n}" for n in range(1_500)),
+        "nice -n " * 1_200,
+        "((" * 4_000,
+        "x" * 9_999,
+        "a" * 200_000,
+        "x y z w " * 1_000,
+        "'" * 9_001,
+        "{a," * 3_000,
+    ):
+        started = time.perf_counter()
         assert behavior(rules, line, workspace) == "ask"
+        assert time.perf_counter() - started < 2
 
 
 def test_the_read_only_list_names_programs_without_a_folder() -> None:

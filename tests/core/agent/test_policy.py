@@ -72,7 +72,7 @@ def test_what_is_always_asked_about_is_denied_whatever_the_policy(said: list[str
     ("tool", "input"),
     [
         ("Bash", {"command": "echo done > made.txt"}),
-        ("Bash", {"command": "git status && make test"}),
+        ("Bash", {"command": "ls -l && make test"}),
         ("Bash", {"command": "git push origin 'a b' && echo \"$HOME\" *"}),
         ("Write", {"file_path": "a b/[c]*.txt", "content": ""}),
         ("Edit", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}),

@@ -93,7 +93,7 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "key", "said"),
     [
-        ('[agents.reviewer]\nmodle = "x"', "agents.reviewer.modle", "did you mean 'model'?"),
+        ('[agents.reviewer]\nmodell = "x"', "agents.reviewer.modell", "did you mean 'model'?"),
         ('[agents.reviewer]\nMODEL = "x"', "agents.reviewer.MODEL", "did you mean 'model'?"),
         ("[agent.reviewer]", "agent", "did you mean 'agents'?"),
         ("[dashboard]\nagent = []", "dashboard.agent", "did you mean 'agents'?"),
