@@ -47,7 +47,7 @@ class Assembly:
     def __init__(
         self,
         history: History,
-        permissions: Permissions,
+        permissions: Callable[[], Permissions],
         desk: ApprovalDesk,
         hooks: Hooks,
         policy: Policy | None = None,
@@ -88,7 +88,7 @@ class Assembly:
             tool for tool in builtin_tools() if profile.tools is None or tool.name in profile.tools
         )
         asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
-        permissions = self._permissions.in_mode(profile.mode)
+        permissions = self._permissions().in_mode(profile.mode)
         gate: Gate = PersonGate(asks, permissions, self._desk)
         if self._policy is not None and self._policy.rest != "ask":
             gate = PolicyGate(asks, permissions, self._policy)

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui_core.agent.approvals import ApprovalDesk
-from agent_tui_core.agent.permissions import Permissions
-from agent_tui_core.agent.policy import Policy
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.profiles import AgentProfile, Plan, check_agent
 from agent_tui_core.errors import ConfigError
@@ -26,6 +26,10 @@ from agent_tui_core.runtime.assembly import Assembly, Birth, profile_from, store
 from agent_tui_core.runtime.connections import DEMO, Connection, Connections
 from agent_tui_core.runtime.supervisor import Supervisor
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
+
+if TYPE_CHECKING:
+    from agent_tui_core.agent.permissions import Permissions
+    from agent_tui_core.agent.policy import Policy
 
 log = logging.getLogger(__name__)
 
@@ -56,18 +60,30 @@ class Session:
     ) -> None:
         self.plan = plan
         self.id = session_id
-        self.permissions = Permissions(policy.rules() if policy else None)
-        self.desk = ApprovalDesk(self.permissions.session.add_allow)
+        self.desk = ApprovalDesk(self._remember)
         self.greeting = ""
         """What a person should know about where the models come from; empty when they said it themselves."""
         self._history = history
         self._connections = connections
-        self._assembly = Assembly(history, self.permissions, self.desk, hooks, policy)
+        self._assembly = Assembly(history, lambda: self.permissions, self.desk, hooks, policy)
+        self._policy = policy
+        self._permissions: Permissions | None = None
+        self._permitting = threading.Lock()
         self._supervisor = Supervisor()
         self._demo_workspace: Path | None = None
         self._openings: list[tuple[Worker, str]] = []
         self._conversations: dict[str, str] = {}
         """The conversation of each agent, by agent id."""
+
+    @property
+    def permissions(self) -> Permissions:
+        """The rules that hold in this session, for all agents; made at first use, after the first frame."""
+        with self._permitting:
+            if self._permissions is None:
+                from agent_tui_core.agent.permissions import Permissions
+
+                self._permissions = Permissions(self._policy.rules() if self._policy else None)
+            return self._permissions
 
     @property
     def demo(self) -> bool:
@@ -121,6 +137,9 @@ class Session:
         await self._supervisor.close()
         await self._connections.close()
         await self._history.close()
+
+    def _remember(self, rule: str) -> None:
+        self.permissions.session.add_allow(rule)
 
     # --- how it begins --------------------------------------------------------------------------------------
 
