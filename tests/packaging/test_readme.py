@@ -61,7 +61,7 @@ def test_every_option_that_the_readme_names_exists() -> None:
         subprocess.run(
             [sys.executable, "-m", "agent_tui", *word, "--help"], capture_output=True, text=True, check=True
         ).stdout
-        for word in ([], ["run"], ["sessions"], ["export"])
+        for word in ([], ["run"], ["sessions"], ["export"], ["rules", "test"])
     )
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--editable"}:
         assert option in shown, option
