@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import sqlite3
 import stat
@@ -31,7 +32,7 @@ AT_WORK = b"streaming"
 class Terminal:
     """A pseudo-terminal of 120x36 with the program in it."""
 
-    def __init__(self, places: Path, *args: str) -> None:
+    def __init__(self, places: Path, *args: str, in_shell: bool = False) -> None:
         self.output = b""
         environment = {
             "PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'tui'}",
@@ -46,7 +47,10 @@ class Terminal:
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
-            os.execve(sys.executable, [sys.executable, "-m", "agent_tui", *args], environment)
+            program = [sys.executable, "-m", "agent_tui", *args]
+            if in_shell:
+                program = ["/bin/sh", "-c", f"{shlex.join(program)}; sleep 60"]
+            os.execve(program[0], program, environment)
         self._code: int | None = None
 
     def until(self, says: bytes) -> None:
@@ -127,6 +131,33 @@ def test_a_closed_window_ends_the_program(demo: Terminal) -> None:
     demo.until(IN_THE_FOOTER)
     demo.hang_up()
     assert demo.wait() == 129
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for the program in /proc")
+def test_a_closed_window_ends_the_program_that_a_shell_ran_in_it(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    terminal = Terminal(tmp_path, "--demo", "--data-dir", data, in_shell=True)
+    try:
+        terminal.until(AT_WORK)
+        assert _running(data)
+        terminal.hang_up()
+        deadline = time.monotonic() + PATIENCE
+        while left := _running(data):
+            assert time.monotonic() < deadline, left
+            time.sleep(0.02)
+    finally:
+        terminal.close()
+
+
+def _running(argument: str) -> list[int]:
+    """The programs with this argument that run now."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            arguments = (place / "cmdline").read_bytes().split(b"\0")
+            if argument.encode() in arguments:
+                found.append(int(place.name))
+    return found
 
 
 def test_what_it_writes_is_private_and_the_log_has_no_error(demo: Terminal, tmp_path: Path) -> None:

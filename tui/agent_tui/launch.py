@@ -11,8 +11,11 @@ import errno
 import gc
 import logging
 import os
+import queue
 import signal
 import stat
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -158,6 +161,8 @@ async def _run(
     except asyncio.CancelledError:
         if ending.code is None:
             raise
+        if ending.code == _HUNG_UP:
+            _forget_terminal()
         return ending.code
     if ending.code == _HUNG_UP:
         _forget_terminal()
@@ -193,6 +198,19 @@ def _forget_terminal() -> None:
     os.close(nowhere)
 
 
+def _let_go(writer: threading.Thread) -> None:
+    """Let nobody wait for a writer that died with its terminal: its queue takes everything from now on.
+
+    Textual starts another writer when the program is continued (SIGCONT comes with a hang-up), and waits for
+    room in a queue that a dead one no longer empties.
+    """
+    waiting = getattr(writer, "_queue", None)
+    if isinstance(waiting, queue.Queue):
+        with waiting.mutex:
+            waiting.maxsize = sys.maxsize
+            waiting.not_full.notify_all()
+
+
 def _told(error: Exception) -> AgentTuiError | None:
     """The one error of ours inside a group of errors, if that is all there is."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
@@ -222,14 +240,33 @@ class _Ending:
     def around(self, app: AgentTuiApp) -> Iterator[None]:
         """While the app runs the first signal closes it; after that the session is closing anyway."""
         self.app, self._starting = app, False
+        loop, before = asyncio.get_running_loop(), threading.excepthook
+
+        def died(args: threading.ExceptHookArgs) -> None:
+            if args.thread is None or args.thread.name != "textual-output":
+                before(args)
+                return
+            _let_go(args.thread)
+            loop.call_soon_threadsafe(self._hung_up)
+
+        threading.excepthook = died
         try:
             yield
         finally:
+            threading.excepthook = before
             self.app = None
+
+    def _hung_up(self) -> None:
+        """Nothing can be drawn any more."""
+        if self.code is None:
+            self._end(signal.SIGHUP)
 
     def _end(self, number: signal.Signals) -> None:
         log.info("asked to end by %s", number.name)
-        again, self.code = self.code is not None, 128 + number
+        code = 128 + number
+        if self.code == code == _HUNG_UP:  # the dead writer told it before the signal did
+            return
+        again, self.code = self.code is not None, code
         if (again or self._starting) and self._task is not None:
             self._task.cancel()
         elif self.app is not None:
