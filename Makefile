@@ -24,7 +24,7 @@ run: $(VENV)/.run ## open the dashboard; make run ARGS="--help" passes arguments
 	@$(BIN)/agent-tui $(ARGS)
 
 test: $(VENV)/.dev ## run the test suite
-	@$(BIN)/python -m pytest -n 2 --dist=worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist=worksteal $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, floors and tests: before each commit
 	$(BIN)/ruff format --check .
