@@ -7,11 +7,20 @@ imported here: it costs a third of the time to the first frame, and most starts 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 from urllib.parse import urlsplit
 
+from agent_tui_core.config.bounds import Exactly, Switch
+from agent_tui_core.config.equipment import (
+    ExternalToolSettings,
+    HookPoint,
+    HookSettings,
+    McpSettings,
+    PermissionSettings,
+    SandboxSettings,
+)
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.protocols import WireProtocol
@@ -24,25 +33,6 @@ LONGEST_NAME: Final = 40
 _SECRET: Final = re.compile(r"(?:^|&)[^=]*(?:key|token|secret|password|sig)[^=&]*=", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Exactly:
-    """Makes pydantic take this very type, within two bounds: no "3" for 3, no 1 for true."""
-
-    at_least: float | None = None
-    at_most: float | None = None
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: Callable[[object], dict[str, Any]]
-    ) -> dict[str, Any]:
-        schema = {**handler(source), "strict": True}
-        if self.at_least is not None:
-            schema["ge"] = self.at_least
-        if self.at_most is not None:
-            schema["le"] = self.at_most
-        return schema
-
-
-Switch: TypeAlias = Annotated[bool, Exactly()]
 Iterations: TypeAlias = Annotated[int, Exactly(1, 10_000)]
 Tokens: TypeAlias = Annotated[int, Exactly(1, 100_000_000)]
 Temperature: TypeAlias = Annotated[float, Exactly(0, 2)]
@@ -86,6 +76,10 @@ class AgentSettings:
     """What runs without a question besides what the rules allow."""
     max_tokens: Tokens | None = None
     temperature: Temperature | None = None
+    mcp: tuple[str, ...] | None = None
+    """Names from `[mcp.servers]`; None offers the tools of all of them, an empty list none."""
+    network: Switch | None = None
+    """Whether commands reach the network, in the sandbox; None takes what `[sandbox]` says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +104,11 @@ class Settings:
     dashboard: DashboardSettings = field(default_factory=DashboardSettings)
     keys: Mapping[str, str] = field(default_factory=dict)
     """Action id → the keys that trigger it, as "f3,ctrl+g"."""
+    permissions: PermissionSettings = field(default_factory=PermissionSettings)
+    hooks: Mapping[HookPoint, tuple[HookSettings, ...]] = field(default_factory=dict)
+    mcp: McpSettings = field(default_factory=McpSettings)
+    tools: Mapping[str, ExternalToolSettings] = field(default_factory=dict)
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
 
 
 def base_url_problem(url: str) -> str | None:

@@ -6,12 +6,13 @@ Every value is taken from the first that has it: a flag, the environment, the se
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from agent_tui_core.config.equipment import EquipmentSettings
 from agent_tui_core.config.load import nearest
 from agent_tui_core.config.models import (
     DEFAULT_PROFILE,
@@ -103,6 +104,10 @@ class AgentProfile:
     """Tokens that the model can read; None waits until the provider says that it is full."""
     mode: Mode = "ask"
     """What runs without a question besides what the rules allow."""
+    mcp: tuple[str, ...] | None = None
+    """MCP servers by name; None is all of them."""
+    network: bool | None = None
+    """Whether commands in the sandbox reach the network; None takes what `[sandbox]` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,8 @@ class Plan:
     mouse: bool
     taping: Taping = NO_TAPING
     """What is recorded, or replayed in the place of every server."""
+    equipment: EquipmentSettings = field(default_factory=EquipmentSettings)
+    """What the person's own settings say of rules, hooks, servers, tools and the sandbox."""
 
 
 def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
@@ -164,6 +171,13 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
         keys=dict(settings.keys),
         mouse=settings.dashboard.mouse,
         taping=taping,
+        equipment=EquipmentSettings(
+            permissions=settings.permissions,
+            hooks=settings.hooks,
+            mcp=settings.mcp,
+            tools=settings.tools,
+            sandbox=settings.sandbox,
+        ),
     )
 
 
@@ -288,6 +302,8 @@ def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> 
         temperature=agent.temperature,
         context_limit=agent.context_limit,
         mode=agent.mode,
+        mcp=agent.mcp,
+        network=agent.network,
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_tui_core.agent.approvals import ApprovalDesk
 from agent_tui_core.agent.conversation import Conversation
@@ -14,18 +13,14 @@ from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.modes import MODES
 from agent_tui_core.config.profiles import AgentProfile
 from agent_tui_core.history.store import History
-from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.runtime.branch import current_branch
 from agent_tui_core.runtime.connections import Connection
+from agent_tui_core.runtime.equipment import Equipment
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.later import LaterRunner
 from agent_tui_core.runtime.outbox import Outbox
 from agent_tui_core.runtime.worker import Runner, Worker, WorkerIdentity
-
-if TYPE_CHECKING:
-    from agent_tui_core.agent.permissions import Permissions
-    from agent_tui_core.agent.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +34,7 @@ class Birth:
 
 
 class Assembly:
-    """Makes agents that share a session's history, rules, desk and hooks.
+    """Makes agents that share a session's history, desk and equipment.
 
     Without a policy, and with one that asks, open calls go to the desk.
     """
@@ -47,16 +42,12 @@ class Assembly:
     def __init__(
         self,
         history: History,
-        permissions: Callable[[], Permissions],
         desk: ApprovalDesk,
-        hooks: Hooks,
-        policy: Policy | None = None,
+        equipment: Equipment,
     ) -> None:
         self._history = history
-        self._permissions = permissions
         self._desk = desk
-        self._hooks = hooks
-        self._policy = policy
+        self._equipment = equipment
 
     def worker(self, birth: Birth) -> Worker:
         """Put an agent together; it does nothing yet."""
@@ -66,7 +57,7 @@ class Assembly:
         conversation = Conversation()
         branch = partial(current_branch, who.workspace)
         runner = LaterRunner(partial(self._loop, birth, conversation, journal, branch))
-        return Worker(who, conversation, outbox, journal, runner, self._hooks, branch)
+        return Worker(who, conversation, outbox, journal, runner, self._equipment.hooks, branch)
 
     def _loop(
         self,
@@ -81,18 +72,16 @@ class Assembly:
         from agent_tui_core.agent.loop import Loop, LoopSettings
         from agent_tui_core.agent.policy import PolicyGate
         from agent_tui_core.tools.base import ToolContext
-        from agent_tui_core.tools.registry import ToolRegistry, builtin_tools
 
         who, profile = birth.identity, birth.profile
-        registry = ToolRegistry(
-            tool for tool in builtin_tools() if profile.tools is None or tool.name in profile.tools
-        )
+        registry = self._equipment.tools(profile)
         asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
-        permissions = self._permissions().in_mode(profile.mode)
+        permissions = self._equipment.permissions.in_mode(profile.mode)
         gate: Gate = PersonGate(asks, permissions, self._desk)
-        if self._policy is not None and self._policy.rest != "ask":
-            gate = PolicyGate(asks, permissions, self._policy)
-        calls = Calls(registry, self._hooks, gate, journal, ToolContext(who.workspace, who.id))
+        policy = self._equipment.policy
+        if policy is not None and policy.rest != "ask":
+            gate = PolicyGate(asks, permissions, policy)
+        calls = Calls(registry, self._equipment.hooks, gate, journal, ToolContext(who.workspace, who.id))
         settings = LoopSettings(
             model=who.model,
             system_prompt=_system_prompt(profile),
@@ -122,24 +111,27 @@ def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
         "mode": profile.mode,
         "max_tokens": profile.max_tokens,
         "temperature": profile.temperature,
+        "mcp": None if profile.mcp is None else list(profile.mcp),
+        "network": profile.network,
     }
 
 
 def profile_from(name: str, stored: JsonObject) -> AgentProfile:
     """The profile that `stored_profile` kept; what is missing or odd falls back to what is built in."""
-    tools = stored.get("tools")
     return AgentProfile(
         name=name,
         provider=_text(stored, "provider"),
         model=_text(stored, "model"),
         system_prompt=_text(stored, "system_prompt") or "",
-        tools=tuple(str(tool) for tool in tools) if isinstance(tools, list | tuple) else None,
+        tools=_texts(stored, "tools"),
         max_tool_iterations=_whole(stored, "max_tool_iterations") or 25,
         context_limit=_whole(stored, "context_limit"),
         workspace=Path(_text(stored, "workspace") or "."),
         mode=next((mode for mode in MODES if mode == stored.get("mode")), "ask"),
         max_tokens=_whole(stored, "max_tokens"),
         temperature=value if isinstance(value := stored.get("temperature"), int | float) else None,
+        mcp=_texts(stored, "mcp"),
+        network=network if isinstance(network := stored.get("network"), bool) else None,
     )
 
 
@@ -150,6 +142,11 @@ def _system_prompt(profile: AgentProfile) -> str:
 def _text(stored: Mapping[str, object], key: str) -> str | None:
     value = stored.get(key)
     return value if isinstance(value, str) else None
+
+
+def _texts(stored: Mapping[str, object], key: str) -> tuple[str, ...] | None:
+    value = stored.get(key)
+    return tuple(str(one) for one in value) if isinstance(value, list | tuple) else None
 
 
 def _whole(stored: Mapping[str, object], key: str) -> int | None:

@@ -22,6 +22,7 @@ from agent_tui_core.events import (
     StateChanged,
     WorkerFailed,
 )
+from agent_tui_core.processes.runner import end_at_once
 from agent_tui_core.runtime.orders import Approve, Cancel, Deny, Order, Prompt, Quit, read_order
 from agent_tui_core.runtime.outbox import Subscription
 from agent_tui_core.runtime.pipes import LineReader
@@ -29,7 +30,6 @@ from agent_tui_core.runtime.printing import Printer
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.worker import Worker
 from agent_tui_core.text import safe_line
-from agent_tui_core.tools.process import end_at_once
 
 EXIT_COMPLETED: Final = 0
 EXIT_FAILED: Final = 1

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,6 +23,7 @@ from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.messages import new_id
 from agent_tui_core.runtime.assembly import Assembly, Birth, profile_from, stored_profile
 from agent_tui_core.runtime.connections import DEMO, Connection, Connections
+from agent_tui_core.runtime.equipment import Equipment
 from agent_tui_core.runtime.supervisor import Supervisor
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
 
@@ -55,8 +55,7 @@ class Session:
         session_id: str,
         history: History,
         connections: Connections,
-        hooks: Hooks,
-        policy: Policy | None = None,
+        equipment: Equipment,
     ) -> None:
         self.plan = plan
         self.id = session_id
@@ -65,10 +64,8 @@ class Session:
         """What a person should know about where the models come from; empty when they said it themselves."""
         self._history = history
         self._connections = connections
-        self._assembly = Assembly(history, lambda: self.permissions, self.desk, hooks, policy)
-        self._policy = policy
-        self._permissions: Permissions | None = None
-        self._permitting = threading.Lock()
+        self.equipment = equipment
+        self._assembly = Assembly(history, self.desk, equipment)
         self._supervisor = Supervisor()
         self._demo_workspace: Path | None = None
         self._openings: list[tuple[Worker, str]] = []
@@ -77,13 +74,8 @@ class Session:
 
     @property
     def permissions(self) -> Permissions:
-        """The rules that hold in this session, for all agents; made at first use, after the first frame."""
-        with self._permitting:
-            if self._permissions is None:
-                from agent_tui_core.agent.permissions import Permissions
-
-                self._permissions = Permissions(self._policy.rules() if self._policy else None)
-            return self._permissions
+        """The rules that hold in this session, for all agents."""
+        return self.equipment.permissions
 
     @property
     def demo(self) -> bool:
@@ -133,8 +125,9 @@ class Session:
             worker.prompt(words)
 
     async def close(self) -> None:
-        """End all agents, then close connections and history."""
+        """End all agents, then what they shared, connections and history."""
         await self._supervisor.close()
+        await self.equipment.close()
         await self._connections.close()
         await self._history.close()
 
@@ -280,8 +273,10 @@ async def open_session(
     except BaseException:
         await history.close()
         raise
-    session = Session(plan, session_id, history, connections, hooks or Hooks(), policy)
+    equipment = Equipment(plan, hooks or Hooks(), policy)
+    session = Session(plan, session_id, history, connections, equipment)
     try:
+        await equipment.start()
         if stored is None:
             await session.begin()
         else:

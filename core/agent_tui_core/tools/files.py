@@ -13,11 +13,11 @@ from typing import Any
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import ApprovalPreview
+from agent_tui_core.processes.output import OUTPUT_LIMIT
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.diffs import cut_preview, diff_preview
 from agent_tui_core.tools.disk import MAX_FILE_BYTES, read_file, read_if_there, replace_file
 from agent_tui_core.tools.edits import Edited, TextForm, decode, encode, form_of, replaced
-from agent_tui_core.tools.output import OUTPUT_LIMIT
 from agent_tui_core.tools.paths import one_line, shown_path, target_path
 
 DEFAULT_LINES = 2_000

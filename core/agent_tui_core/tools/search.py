@@ -15,10 +15,10 @@ from typing import Any
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import ApprovalPreview
+from agent_tui_core.processes.output import OUTPUT_LIMIT
+from agent_tui_core.processes.runner import run_process
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
-from agent_tui_core.tools.output import OUTPUT_LIMIT
 from agent_tui_core.tools.paths import inside, missing, one_line, target_path
-from agent_tui_core.tools.process import run_process
 
 SEARCH_SECONDS = 20.0
 """After this a search stops by itself and gives what it has."""

@@ -11,8 +11,8 @@ from typing import Any
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import ApprovalPreview
+from agent_tui_core.processes.runner import ProcessOutput, run_process
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
-from agent_tui_core.tools.process import ProcessOutput, run_process
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000

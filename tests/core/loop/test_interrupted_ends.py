@@ -9,8 +9,8 @@ import pytest
 
 from agent_tui_core.agent.approvals import AllowOnce
 from agent_tui_core.events import AnswerEnded, RunEnded, TextDelta, ToolEnded, ToolProposed, ToolUseDelta
+from agent_tui_core.processes.runner import TERM_GRACE
 from agent_tui_core.runtime.session import open_session
-from agent_tui_core.tools.process import TERM_GRACE
 from loop_bench import Bench
 from loopback import LoopbackServer
 from sessions import planned, tool_answer, waiting

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui_core.errors import ToolError
-from agent_tui_core.tools.output import OUTPUT_LIMIT, KeptOutput
+from agent_tui_core.processes.output import OUTPUT_LIMIT, KeptOutput
 
 TERM_GRACE = 2.0
 """Seconds between TERM and KILL."""
