@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from agent_tui_core.processes.runner import child_environment
+from agent_tui_core.processes.environment import child_environment
 
 MARKER: Final = "pwned"
 _CORPUS: Final = Path(__file__).parent / "core" / "agent" / "shell_attacks.toml"

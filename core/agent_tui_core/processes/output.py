@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,8 @@ FILES_KEPT = 50
 """Files of this program that exist at once; older ones are deleted."""
 
 _LINE_SLACK = 2_000
+
+_making = threading.Lock()
 
 
 class KeptOutput:
@@ -122,11 +125,23 @@ class KeptOutput:
             self._open = None
 
 
+def private_folder(name: str) -> Path:
+    """Return a folder of this program that nobody else can look into; it goes when the program ends."""
+    with _making:  # threads may ask at the same time
+        folder = _root() / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
 @cache
-def _private_folder() -> Path:
+def _root() -> Path:
     folder = tempfile.mkdtemp(prefix="agent-tui-")  # 0700
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    return Path(folder).resolve()
+
+
+def _private_folder() -> Path:
+    return private_folder("outputs")
 
 
 def _delete_oldest(folder: Path) -> None:

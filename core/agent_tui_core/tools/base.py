@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 
 from agent_tui_core.blocks import Image, JsonObject
 from agent_tui_core.errors import ToolError
-from agent_tui_core.events import ApprovalPreview
+from agent_tui_core.events import ApprovalPreview, CallOutcome
 from agent_tui_core.messages import ToolSpec
+from agent_tui_core.processes.background import AgentBackground
+from agent_tui_core.processes.sandbox import AgentSandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class ToolOutput:
     images: tuple[Image, ...] = ()
     preview: ApprovalPreview | None = None
     """What changed, as a diff, for the pane; the model does not see it."""
+    outcome: CallOutcome | None = None
+    """How the call ended, where "ok" or "error" is not all that can be said of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,19 @@ class ToolContext:
     """Show a piece of output while the tool runs; never waits."""
     environment: tuple[str, ...] = ()
     """Names of further environment variables that a child may inherit."""
+    sandbox: AgentSandbox | None = None
+    """Where commands run; None: just here."""
+    background: AgentBackground | None = None
+    """Who takes what a command leaves running; None: it is ended with the command."""
+    unreadable: Callable[[str], tuple[tuple[Path, str, bool], ...]] = field(default=lambda _tool: ())
+    """What rules keep from this tool: gitignore patterns, each with the folder that it is counted from, and
+    whether it holds for what the call itself names, too."""
+    agent_name: str = ""
+    """What the person calls the agent."""
+    since: float | None = None
+    until: float | None = None
+    """When the call was started, and until when somebody outside may deliver its result (see `Tool.outside`);
+    seconds since the epoch."""
 
 
 SimpleRun: TypeAlias = Callable[[dict[str, Any]], Any]
@@ -65,6 +82,9 @@ class Tool:
     """Calls of a tool that writes run alone; the others of one message run in parallel."""
     timeout: float | None = 600.0
     """Seconds that one call may take; None is without limit."""
+    outside: float | None = None
+    """Seconds in which somebody outside delivers its result: such a call outlives the program, which waits
+    for it again when it comes back. None: it returns by itself."""
     preview: Preview | None = None
     """Builds what an approval shows; without it the input is shown as JSON."""
 

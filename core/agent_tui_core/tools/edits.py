@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from agent_tui_core.errors import ToolError
 
 _BOM = b"\xef\xbb\xbf"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NEAR_LINES = 3
 _SEARCHED_LINES = 5_000
 _COUNTED = 1_000
@@ -38,14 +39,24 @@ class Edited:
 
 def decode(raw: str, content: bytes) -> tuple[str, TextForm]:
     """Return a file's text with LF line ends, and its form; raises `ToolError` when it is not UTF-8 text."""
-    if b"\0" in content[:8192]:
-        raise ToolError(f"{raw} is a binary file")
+    if problem := no_text(content):
+        raise ToolError(f"{raw} is {problem}; change it with Bash")
     form = form_of(content)
-    try:
-        text = content.removeprefix(_BOM).decode()
-    except UnicodeDecodeError as error:
-        raise ToolError(f"{raw} is not UTF-8 (byte {error.start:,}); change it with Bash") from error
+    text = content.removeprefix(_BOM).decode()
     return (text.replace("\r\n", "\n") if form.crlf else text), form
+
+
+def no_text(content: bytes) -> str:
+    """Say what else than UTF-8 text this is; empty when it is that."""
+    if content.startswith(_UTF_16):
+        return "UTF-16 text"
+    if b"\0" in content[:8192]:
+        return f"a binary file ({len(content):,} bytes)"
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 (byte {error.start:,})"
+    return ""
 
 
 def encode(text: str, form: TextForm) -> bytes:

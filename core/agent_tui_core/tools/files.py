@@ -17,7 +17,7 @@ from agent_tui_core.processes.output import OUTPUT_LIMIT
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.diffs import cut_preview, diff_preview
 from agent_tui_core.tools.disk import MAX_FILE_BYTES, read_file, read_if_there, replace_file
-from agent_tui_core.tools.edits import Edited, TextForm, decode, encode, form_of, replaced
+from agent_tui_core.tools.edits import Edited, TextForm, decode, encode, form_of, no_text, replaced
 from agent_tui_core.tools.paths import one_line, shown_path, target_path
 
 DEFAULT_LINES = 2_000
@@ -51,8 +51,9 @@ async def _read(input: dict[str, Any], context: ToolContext) -> ToolOutput:
 
 def _numbered(raw: str, workspace: Path, offset: int | None, limit: int | None) -> ToolOutput:
     content, _state = read_file(raw, target_path(raw, workspace))
-    if b"\0" in content[:8192]:
-        raise ToolError(f"{raw} is a binary file ({len(content):,} bytes); look at it with Bash")
+    problem = no_text(content)
+    if problem.startswith(("a binary", "UTF-16")):
+        raise ToolError(f"{raw} is {problem}; look at it with Bash")
     if not content:
         return ToolOutput("(the file is empty)")
     lines = content.decode("utf-8-sig", errors="replace").split("\n")
@@ -73,6 +74,8 @@ def _numbered(raw: str, workspace: Path, offset: int | None, limit: int | None) 
     end = first + len(shown) - 1
     if end < len(lines):
         shown.append(f"[lines {first}-{end} of {len(lines):,}; go on with offset={end + 1}]")
+    if problem:
+        shown.append(f"[the file is {problem}: what cannot be read is shown as \ufffd; change it with Bash]")
     return ToolOutput("\n".join(shown))
 
 
@@ -101,6 +104,8 @@ def _written(input: JsonObject, workspace: Path) -> _Change:
     path = target_path(raw, workspace)
     found = read_if_there(raw, path)
     before, state = found or (None, None)
+    if before is not None and (problem := no_text(before)):
+        raise ToolError(f"{raw} is {problem}, and Write only makes UTF-8 text; move it away with Bash first")
     # What was there is replaced, but a file with CR LF line ends or a BOM stays one.
     form = form_of(before) if before is not None else TextForm()
     after = _bounded(encode(str(input["content"]), form))

@@ -32,12 +32,18 @@ _PATH = "The folder to search: relative to the workspace, or absolute; the works
 async def _glob(input: dict[str, Any], context: ToolContext) -> ToolOutput:
     raw, pattern = _pattern_below(input, context.workspace)
     request = _place(raw, context.workspace, files_too=False)
-    return await _search({**request, "kind": "glob", "pattern": pattern}, context)
+    request |= {"kind": "glob", "pattern": pattern, "denied": _denied("Glob", context)}
+    return await _search(request, context)
+
+
+def _denied(tool: str, context: ToolContext) -> list[tuple[str, str, bool]]:
+    return [(os.path.realpath(base), pattern, firm) for base, pattern, firm in context.unreadable(tool)]
 
 
 async def _grep(input: dict[str, Any], context: ToolContext) -> ToolOutput:
     request = _place(input.get("path") or ".", context.workspace, files_too=True)
     request |= {
+        "denied": _denied("Grep", context),
         "kind": "grep",
         "pattern": input["pattern"],
         "glob": input.get("glob") or "",

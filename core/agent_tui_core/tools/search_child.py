@@ -1,6 +1,6 @@
 """Owns the walk and the matching of Glob and Grep, as a program of its own that its parent can kill.
 
-Refuses to import the package (it is started by its file name), to follow a link and to print without bound.
+Refuses to import more of the package than `globs`, to follow a link and to print without bound.
 A model's regular expression and a foreign .gitignore can match for ever; only the end of a process ends that.
 """
 
@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+sys.path.append(os.path.realpath(f"{__file__}/../../.."))  # this file is started by its name
+
+from agent_tui_core.tools.globs import glob_regex
+
 NEVER = frozenset({".git", ".hg", ".svn"})
-SECRETS = re.compile(
-    r"(.*/)?(\.env(\..+)?|\.envrc|\.netrc|\.npmrc|\.pypirc|\.ssh/.*|\.aws/.*)", re.IGNORECASE
-)
+SECRETS = re.compile(r"(.*/)?(\.env[^/]*|\.netrc|\.npmrc|\.pypirc|\.ssh/.*|\.aws/.*)", re.IGNORECASE)
 """Grep leaves these out unless `path` names them: a search of everything is no question about them."""
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MAX_DEPTH = 100
@@ -33,7 +35,6 @@ MAX_MATCHES = 1_000
 MAX_FILES = 1_000
 LINE_WIDTH = 300
 MEMORY = 2 * 2**30
-BRACES = 64
 
 
 class Found(NamedTuple):
@@ -94,6 +95,37 @@ class Ignored:
             self._specs.setdefault(below, []).append(spec)
 
 
+class Denied:
+    """What rules keep from a search; what asks about the place that the call names was answered with it."""
+
+    def __init__(self, patterns: list[tuple[str, str, bool]], named: str) -> None:
+        self.met = 0
+        self._specs: list[tuple[str, GitIgnoreSpec]] = []
+        for base, pattern, firm in patterns:
+            from pathspec import GitIgnoreSpec
+
+            spec = GitIgnoreSpec.from_lines([pattern.removeprefix("./") or "*"])
+            if firm or not spec.match_file(counted_from(base, named)):
+                self._specs.append((base, spec))
+
+    def hides(self, path: str) -> bool:
+        """Whether a rule keeps this file from being shown; counts those."""
+        hidden = any(spec.match_file(counted_from(base, path)) for base, spec in self._specs)
+        self.met += hidden
+        return hidden
+
+    def tell(self, out: Output) -> None:
+        """Say how many there were."""
+        if self.met:
+            out.note(f"{self.met} files were left out: rules of the user keep them from being read")
+
+
+def counted_from(base: str, path: str) -> str:
+    """Return a path as the pattern of a rule is held against it."""
+    inside = path == base or path.startswith(base.rstrip("/") + "/")
+    return os.path.relpath(path, base) if inside else path.lstrip("/")
+
+
 def joined(folder: str, name: str) -> str:
     """Return the path of `name` in `folder`."""
     return f"{folder.rstrip('/')}/{name}"
@@ -116,69 +148,6 @@ def walk(root: str, workspace: str, until: float) -> Iterator[Found]:
             path = joined(folder, name)
             if not ignored.hides(path, folder=False):
                 yield Found(os.path.relpath(path, root), name, descriptor)
-
-
-def glob_regex(pattern: str, *, anywhere: bool) -> re.Pattern[str]:
-    """Translate a glob: `**` spans folders, `*` and `?` do not, `{a,b}` are alternatives.
-
-    With `anywhere` a pattern without a slash matches the name of a file in any folder.
-    """
-    alternatives = []
-    for plain in _without_braces(pattern):
-        parts = [part for part in plain.split("/") if part not in ("", ".")]
-        if anywhere and len(parts) == 1 and parts != ["**"]:
-            parts.insert(0, "**")
-        alternatives.append(_translated(parts))
-    return re.compile(f"(?s:{'|'.join(alternatives)})")
-
-
-def _without_braces(pattern: str) -> list[str]:
-    done: list[str] = []
-    waiting = [pattern]
-    while waiting:
-        current = waiting.pop()
-        found = re.search(r"\{([^{}]*,[^{}]*)\}", current)
-        if not found or len(done) + len(waiting) >= BRACES:
-            done.append(current)
-            continue
-        options = found[1].split(",")
-        waiting += [current[: found.start()] + option + current[found.end() :] for option in options]
-    return done
-
-
-def _translated(parts: list[str]) -> str:
-    pieces = []
-    for index, part in enumerate(parts):
-        last = index == len(parts) - 1
-        if part == "**":
-            if index and parts[index - 1] == "**":
-                continue
-            pieces.append(".+" if last else "(?:[^/]+/)*")
-        else:
-            pieces.append(_segment(part) + ("" if last else "/"))
-    return "".join(pieces)
-
-
-def _segment(part: str) -> str:
-    out = []
-    at = 0
-    while at < len(part):
-        char = part[at]
-        end = part.find("]", at + 2) if char == "[" else -1
-        if char == "*":
-            out.append("[^/]*")
-        elif char == "?":
-            out.append("[^/]")
-        elif end > 0:
-            inner = part[at + 1 : end]
-            negated = inner[0] in "!^"
-            inner = re.sub(r"([\\\[&~|])", r"\\\1", inner[1:] if negated else inner)
-            out.append(f"[{'^/' if negated else ''}{inner}]")
-            at = end
-        else:
-            out.append(re.escape(char))
-        at += 1
-    return "".join(out)
 
 
 class Output:
@@ -204,9 +173,10 @@ def glob(request: dict[str, Any], out: Output, until: float) -> None:
     matches = glob_regex(request["pattern"], anywhere=False)
     found: list[tuple[int, str]] = []
     note = ""
+    denied = Denied(request["denied"], request["root"])
     try:
         for file in walk(request["root"], request["workspace"], until):
-            if matches.fullmatch(file.relative):
+            if matches.fullmatch(file.relative) and not denied.hides(joined(request["root"], file.relative)):
                 with suppress(OSError):
                     state = os.stat(file.name, dir_fd=file.folder, follow_symlinks=False)
                     if stat.S_ISREG(state.st_mode):
@@ -218,6 +188,7 @@ def glob(request: dict[str, Any], out: Output, until: float) -> None:
         out.line(printable(request["prefix"] + relative))
     if len(found) > MAX_FILES:
         note = f"the newest {MAX_FILES:,} of {len(found):,} files are shown; ask for less"
+    denied.tell(out)
     if note or not found:
         out.note(note or "no file matches; files that .gitignore names are left out")
 
@@ -225,11 +196,9 @@ def glob(request: dict[str, Any], out: Output, until: float) -> None:
 def grep(request: dict[str, Any], out: Output, until: float) -> None:
     """Print the lines that match, file by file."""
     wanted = re.compile(request["pattern"], re.IGNORECASE if request["ignore_case"] else 0)
-    named = glob_regex(request["glob"], anywhere=True) if request["glob"] else None
     files = large = matches = secrets = 0
-    for file in chosen(request, until):
-        if named and not named.fullmatch(file.relative):
-            continue
+    denied = Denied(request["denied"], joined(request["root"], request["only"]).rstrip("/"))
+    for file in chosen(request, denied, until):
         if not request["only"] and SECRETS.fullmatch(file.relative):
             secrets += 1
             continue
@@ -250,6 +219,7 @@ def grep(request: dict[str, Any], out: Output, until: float) -> None:
             raise Stopped(f"stopped after {matches:,} matching lines; ask for less")
         if time.monotonic() > until:
             raise Stopped("time is over; name a smaller folder in `path`")
+    denied.tell(out)
     if secrets:
         out.note(
             f"{secrets} files that may hold secrets (.env and the like) were left out; `path` can name one"
@@ -260,14 +230,20 @@ def grep(request: dict[str, Any], out: Output, until: float) -> None:
         out.note(f"no line matches, in {files:,} files; files that .gitignore names are left out")
 
 
-def chosen(request: dict[str, Any], until: float) -> Iterator[Found]:
-    """Yield the one file that was named, or walk."""
-    if not request["only"]:
-        yield from walk(request["root"], request["workspace"], until)
-        return
+def chosen(request: dict[str, Any], denied: Denied, until: float) -> Iterator[Found]:
+    """Yield the one file that was named, or walk; only what has such a name, and nothing that is denied."""
+    named = glob_regex(request["glob"], anywhere=True) if request["glob"] else None
+    for file in [only(request)] if request["only"] else walk(request["root"], request["workspace"], until):
+        if (not named or named.fullmatch(file.relative)) and not denied.hides(
+            joined(request["root"], file.relative)
+        ):
+            yield file
+
+
+def only(request: dict[str, Any]) -> Found:
+    """Return the file that the call names."""
     descriptor = os.open(request["root"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    yield Found(request["only"], request["only"], descriptor)
-    os.close(descriptor)
+    return Found(request["only"], request["only"], descriptor)
 
 
 def content_of(file: Found, limit: int) -> bytes | None:

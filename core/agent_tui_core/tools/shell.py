@@ -11,7 +11,9 @@ from typing import Any
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import ApprovalPreview
-from agent_tui_core.processes.runner import ProcessOutput, run_process
+from agent_tui_core.processes.command import CommandOutput, Place, run_command
+from agent_tui_core.processes.runner import ProcessOutput
+from agent_tui_core.text import visible_text
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 
 DEFAULT_TIMEOUT_MS = 120_000
@@ -39,28 +41,48 @@ _SCHEMA: JsonObject = {
     "additionalProperties": False,
 }
 _DESCRIPTION = (
-    "Run a command line with bash. Each call starts a fresh shell in the workspace folder: `cd`, variables "
-    "and background jobs do not last from one call to the next. There is no terminal and no input, so use "
-    "flags that keep programs from asking. stdout and stderr come back together; a long output comes back as "
-    "its head and tail, with the name of a file that holds more. For files use Read, Grep, Glob, Edit, Write."
+    "Run a command line with bash. Each call starts a fresh shell in the workspace folder: `cd` and "
+    "variables do not last from one call to the next. There is no terminal and no input, so use flags that "
+    "keep programs from asking. stdout and stderr come back together; a long output comes back as its head "
+    "and tail, with the name of a file that holds more. What a command leaves running with `&` goes on, "
+    "writes to a file that the result names, and ends with you. For files use Read, Grep, Glob, Edit, Write."
 )
 
 
 async def _run(input: dict[str, Any], context: ToolContext) -> ToolOutput:
     milliseconds = min(input.get("timeout") or DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
-    output = await run_process(
-        _argv(input["command"]),
-        cwd=context.workspace,
-        timeout=milliseconds / 1000,
-        report=context.report,
-        environment=context.environment,
+    command: str = input["command"]
+    place = Place(context.workspace, context.sandbox, context.background, context.environment)
+    done = await run_command(
+        _argv(command), command, place, timeout=milliseconds / 1000, report=context.report
     )
+    output = done.output
     text = output.text.rstrip("\n") or "(no output)"
+    more = _left(done)
     if output.timed_out:
         return ToolOutput(f"timed out after {milliseconds} ms and was killed\n{text}", is_error=True)
     if output.exit_code != 0:
-        return ToolOutput(f"{_ending(output)}\n{text}", is_error=True)
-    return ToolOutput(text)
+        if done.boxed and context.sandbox is not None:
+            more = "\n".join(filter(None, (context.sandbox.hint(output.text), more)))
+        return ToolOutput("\n".join(filter(None, (_ending(output, done.boxed), text, more))), is_error=True)
+    return ToolOutput(f"{text}\n{more}" if more else text)
+
+
+def _left(done: CommandOutput) -> str:
+    """What the model has to know of what goes on, or does no longer."""
+    if done.ended:
+        return "[What it left running in the background was ended.]"
+    if done.left is None:
+        return ""
+    left = done.left
+    program = visible_text(left.program or "a program").replace("\n", " ")
+    where = f"its output goes to {left.file}" if left.file else "its output is dropped"
+    # In a sandbox of its own no other command could reach that number.
+    number = "" if done.boxed or not left.pids else f" (pid {left.pids[0]})"
+    return (
+        f"[Left running in the background as {left.id}: {program}{number}; {where}. "
+        "It is ended together with you, or by the person.]"
+    )
 
 
 async def _preview(input: JsonObject, context: ToolContext) -> ApprovalPreview:  # noqa: ARG001
@@ -82,15 +104,22 @@ def _shell() -> str:
     return "/bin/sh"
 
 
-def _ending(output: ProcessOutput) -> str:
-    if output.exit_code is None:
+def _ending(output: ProcessOutput, boxed: bool) -> str:
+    code = output.exit_code
+    if code is None:
         return "the command could not be ended; it may still be running"
-    if output.exit_code >= 0:
-        return f"exit code {output.exit_code}"
+    if code < 0:
+        return f"ended by {_signal(-code)}"
+    if boxed and code > 128 and (name := _signal(code - 128)).startswith("SIG"):
+        return f"exit code {code} ({name})"  # the sandbox tells both in the same way
+    return f"exit code {code}"
+
+
+def _signal(number: int) -> str:
     try:
-        return f"ended by {signal.Signals(-output.exit_code).name}"
+        return signal.Signals(number).name
     except ValueError:
-        return f"ended by signal {-output.exit_code}"
+        return f"signal {number}"
 
 
 BASH = Tool(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from agent_tui_core.processes.output import KeptOutput
 from agent_tui_core.processes import output
+from agent_tui_core.processes.output import KeptOutput
 
 
 def kept(*chunks: bytes, limit: int = 100, file_limit: int = 10_000) -> KeptOutput:

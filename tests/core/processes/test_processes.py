@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from agent_tui_core.errors import ToolError
-from agent_tui_core.processes.runner import ProcessOutput, child_environment, run_process
+from agent_tui_core.processes.environment import child_environment
+from agent_tui_core.processes.runner import ProcessOutput, run_process
 
 
 async def shell(script: str, cwd: Path, *, timeout: float = 20, limit: int = 30_000) -> ProcessOutput:

@@ -1,0 +1,269 @@
+"""Owns what a sandboxed command sees of the file system: what is writable, read-only, private, not there.
+
+Refuses to start anything. Everything can be read unless it is hidden; nothing can be written unless named.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_NAMES_KEPT = (
+    *(".agent-tui", ".claude", ".claude.json", ".cursor", ".mcp.json", ".vscode", ".idea", ".devcontainer"),
+    *(".envrc", ".gitmodules", ".gitconfig", ".git-credentials", ".husky", ".npmrc", ".pypirc", ".netrc"),
+    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"),
+    *(".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".vimrc", ".exrc", ".emacs", ".emacs.d"),
+    *(".ssh", ".gnupg", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".local/bin"),
+)
+"""Names in a writable folder that a command may not change: programs of the person believe what is there."""
+_SOCKETS = (
+    ".docker/run",
+    ".docker/desktop",
+    ".colima",
+    ".orbstack/run",
+    ".ssh/agent",
+    ".Xauthority",
+    ".ICEauthority",
+)
+"""Below the home folder: ways to have a program outside do something."""
+_CREDENTIALS = (
+    *(
+        ".ssh",
+        ".gnupg",
+        ".aws",
+        ".azure",
+        ".kube",
+        ".docker",
+        ".netrc",
+        ".git-credentials",
+        ".npmrc",
+        ".pypirc",
+    ),
+    *(
+        ".config/gcloud",
+        ".config/gh",
+        ".config/hub",
+        ".config/rclone",
+        ".password-store",
+        ".local/share/keyrings",
+    ),
+    *(".cargo/credentials.toml", ".cargo/credentials", ".terraform.d", ".mozilla", ".config/google-chrome"),
+)
+_OF_RUN = ("systemd/resolve/stub-resolv.conf", "systemd/resolve/resolv.conf", "resolvconf/resolv.conf")
+_OF_RUN_MORE = ("NetworkManager/resolv.conf", "current-system", "booted-system", "opengl-driver", "nscd")
+_OF_THE_SYSTEM = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "timer_list", "driver")
+_RUN = Path("/run")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one command sees."""
+
+    workspace: Path
+    scratch: Path
+    """The private folder that stands in for /tmp and /var/tmp."""
+    writable: Sequence[Path] = ()
+    readable: Sequence[Path] = ()
+    """Folders below /tmp that are there in spite of that."""
+    hidden: Sequence[Path] = ()
+    credentials: bool = True
+    """Whether the keys in the home folder can be read."""
+
+
+def mounts(view: View, environ: Mapping[str, str], descriptors: list[int] | None = None) -> list[str]:
+    """Return the options for bubblewrap, in the order in which they have to be applied.
+
+    What lies in a writable folder can be exchanged for a link while the sandbox is made. So it is named by
+    descriptors, which are added to `descriptors` for the caller to hand on and to close; None: by its path.
+    """
+    plan = _Plan(descriptors)
+    plan.add(Path("/"), "--ro-bind", "/", "/")
+    plan.add(Path("/dev"), "--dev", "/dev")
+    plan.add(Path("/proc"), "--proc", "/proc")
+    # The superuser's files there are writable for whoever has its number, with no privilege at all.
+    for place in (Path("/proc", name) for name in _OF_THE_SYSTEM):
+        if place.exists():
+            plan.add(place, "--ro-bind", str(place), str(place))
+    _private_tmp(plan, view)
+    _without_services(plan, environ)
+    for folder in view.readable:
+        plan.root(folder, writable=False)
+    for folder in (*view.writable, view.workspace):
+        plan.root(folder, writable=True)
+        _keep_names(plan, folder)
+    _git(plan, view.workspace)
+    home = Path(environ.get("HOME") or "/nonexistent")
+    names = _SOCKETS if view.credentials else (*_SOCKETS, *_CREDENTIALS)
+    plan.hide((home / name for name in names), though_missing=False)
+    plan.hide(view.hidden, though_missing=True)
+    return plan.options()
+
+
+class _Plan:
+    """Mounts by place: what lies deeper comes later, and so does what was said later of the same place."""
+
+    def __init__(self, descriptors: list[int] | None) -> None:
+        self._descriptors = descriptors
+        self._places: list[tuple[Path, tuple[str, ...]]] = []
+        self._kept: list[tuple[Path, tuple[str, ...]]] = []
+        self._roots: set[Path] = set()
+        self._writable: set[Path] = set()
+        self._hidden: set[Path] = set()
+        self._closed: list[str] = []
+
+    def add(self, place: Path, *options: str) -> None:
+        """Mount something."""
+        self._places.append((place, options))
+
+    def root(self, place: Path, *, writable: bool) -> None:
+        """Show a folder for its own sake, wherever it lies."""
+        real = Path(os.path.realpath(place))
+        if real.is_dir():
+            self._roots.add(real)
+            if writable:
+                self._writable.add(real)
+            self.add(real, "--bind" if writable else "--ro-bind", str(real), str(real))
+
+    def keep(self, place: Path, *, writable: bool = False, folder: bool = False) -> None:
+        """Make something in a writable folder a mount of its own: nobody changes it or moves it away.
+
+        Where `folder` says so, what is not there becomes an empty folder.
+        """
+        if place.exists() and not place.is_symlink():
+            option = "--bind" if writable else "--ro-bind"
+            if self._descriptors is None:
+                self._kept.append((place, (option, str(place), str(place))))
+            elif (descriptor := _opened(place)) is not None:
+                self._descriptors.append(descriptor)
+                self._kept.append((place, (f"{option}-fd", str(descriptor), str(place))))
+        elif folder and not place.is_symlink():
+            self._kept.append((place, ("--tmpfs", str(place))))
+            self._closed += ["--remount-ro", str(place)]
+
+    def hide(self, places: Iterable[Path], *, though_missing: bool) -> None:
+        """Put something empty in the place."""
+        for place in places:
+            real = Path(os.path.realpath(place))
+            there = os.path.lexists(real)
+            if not there and not (though_missing and self._could_be_made(real)):
+                continue
+            self._hidden.add(real)
+            if real.is_dir() or not there:
+                self.add(real, "--tmpfs", str(real))
+                self._closed += ["--remount-ro", str(real)]
+            else:
+                self.add(real, "--ro-bind", "/dev/null", str(real))
+
+    def options(self) -> list[str]:
+        """Return all of it in order."""
+        kept = [entry for entry in self._kept if not self._is_hidden(entry[0])]
+        ordered = sorted([*self._places, *kept], key=lambda entry: len(entry[0].parts))
+        return [option for _place, options in ordered for option in options] + self._closed
+
+    def _could_be_made(self, place: Path) -> bool:
+        return any(place.is_relative_to(folder) for folder in self._writable)
+
+    def _is_hidden(self, place: Path) -> bool:
+        for above in (place, *place.parents):
+            if above in self._roots:
+                return False
+            if above in self._hidden:
+                return True
+        return False
+
+
+def _opened(place: Path) -> int | None:
+    """Open what is there without following a link in any part of its path."""
+    flags = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open("/", flags)
+    try:
+        for part in place.parts[1:]:
+            deeper = os.open(part, flags, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = deeper
+        if not stat.S_ISLNK(os.fstat(descriptor).st_mode):
+            return descriptor
+    except OSError:
+        pass  # it went away meanwhile
+    os.close(descriptor)
+    return None
+
+
+def _private_tmp(plan: _Plan, view: View) -> None:
+    for place in (Path("/tmp"), Path("/var/tmp")):  # noqa: S108 - to replace them
+        if place.is_dir() and not place.is_symlink():
+            own = view.scratch / place.name if place.parent == Path("/") else view.scratch / "var-tmp"
+            own.mkdir(mode=0o700, exist_ok=True)
+            plan.add(place, "--bind", str(own), str(place))
+
+
+def _without_services(plan: _Plan, environ: Mapping[str, str]) -> None:
+    """Hide the sockets of what runs for the person; what names a server's address stays."""
+    if _RUN.is_dir():
+        plan.add(_RUN, "--tmpfs", "/run")
+        for name in (*_OF_RUN, *_OF_RUN_MORE):
+            if (place := _RUN / name).exists():
+                plan.add(place, "--ro-bind", os.path.realpath(place), str(place))
+    old = Path("/var/run")
+    if old.is_dir() and old.resolve() != _RUN:
+        plan.add(old, "--tmpfs", str(old))
+    sockets = [Path(runtime)] if (runtime := environ.get("XDG_RUNTIME_DIR", "")).startswith("/") else []
+    for value in environ.values():
+        for word in value.split(",")[:2]:
+            named = word.removeprefix("unix:path=").removeprefix("unix://").removeprefix("unix:")
+            if named.startswith("/") and len(named) < 200 and _is_socket(named):
+                sockets.append(Path(named))
+    elsewhere = (place for place in sockets if not place.is_relative_to(_RUN) and not _in_tmp(place))
+    plan.hide(elsewhere, though_missing=False)
+
+
+def _is_socket(place: str) -> bool:
+    with suppress(OSError, ValueError):
+        return stat.S_ISSOCK(Path(place).stat().st_mode)
+    return False
+
+
+def _in_tmp(place: Path) -> bool:
+    return place.is_relative_to("/tmp") or place.is_relative_to("/var/tmp")  # noqa: S108
+
+
+def _keep_names(plan: _Plan, folder: Path) -> None:
+    real = Path(os.path.realpath(folder))
+    environments = [place.name for place in real.glob(".env*")] if real.is_dir() else []
+    for name in dict.fromkeys((*_NAMES_KEPT, *environments)):
+        plan.keep(real / name)
+
+
+def _git(plan: _Plan, workspace: Path) -> None:
+    """Let git commit, and nothing make it run programs: neither hooks nor configuration can be written."""
+    dot = Path(os.path.realpath(workspace)) / ".git"
+    if dot.is_symlink():
+        return
+    if dot.is_dir():
+        _git_folder(plan, dot)
+    elif dot.is_file() and (common := _worktree_of(dot)) is not None:
+        plan.keep(dot)
+        plan.root(common, writable=True)
+        _git_folder(plan, common)
+
+
+def _git_folder(plan: _Plan, folder: Path) -> None:
+    plan.keep(folder, writable=True)
+    plan.keep(folder / "config")
+    plan.keep(folder / "config.worktree")
+    plan.keep(folder / "hooks", folder=True)
+
+
+def _worktree_of(dot: Path) -> Path | None:
+    """The repository whose worktree this is: the file names a folder, and that has to name the file."""
+    with suppress(OSError, ValueError):
+        named = Path(dot.read_text()[:4096].removeprefix("gitdir:").strip())
+        back = Path((named / "gitdir").read_text()[:4096].strip())
+        common = Path(os.path.realpath(named)).parent.parent
+        if named.parent.name == "worktrees" and os.path.realpath(back) == os.path.realpath(dot):
+            return common if (common / "HEAD").is_file() and (common / "objects").is_dir() else None
+    return None
