@@ -1,7 +1,7 @@
-"""Owns the order of hooks and what their answers amount to; refuses rules, people and tools.
+"""Owns the order of hooks, Python callables before commands; refuses rules, people and tools.
 
-Hooks of one point run one after another, each on what those before it rewrote. A deny ends the chain. A hook
-that breaks, hangs or answers nonsense denies: silence must never be taken for consent.
+Callables of one point run one after another, each on what those before it rewrote, and a deny ends the chain.
+One that breaks, hangs or answers nonsense denies: silence must never be taken for consent.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal, Self, TypeVar
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from agent_tui_core.blocks import JsonObject, ToolResult
 from agent_tui_core.errors import HookError
 from agent_tui_core.hooks.matcher import matches
 from agent_tui_core.hooks.points import (
@@ -25,6 +25,18 @@ from agent_tui_core.hooks.points import (
     UserPromptSubmitEvent,
     UserPromptSubmitHook,
 )
+from agent_tui_core.hooks.verdicts import (
+    CallVerdict,
+    PermissionVerdict,
+    PromptVerdict,
+    ResultVerdict,
+    StartVerdict,
+    StopVerdict,
+)
+from agent_tui_core.messages import Message
+
+if TYPE_CHECKING:
+    from agent_tui_core.hooks.agent_commands import AgentCommands
 
 HOOK_TIMEOUT = 60.0
 """Seconds that one Python hook may take."""
@@ -32,41 +44,14 @@ HOOK_TIMEOUT = 60.0
 E = TypeVar("E")
 
 
-@dataclass(frozen=True, slots=True)
-class PromptVerdict:
-    """What the UserPromptSubmit hooks made of a prompt."""
-
-    prompt: str
-    blocked: str | None = None
-    """The reason why it is not sent."""
-    context: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CallVerdict:
-    """What the PreToolUse hooks made of a call."""
-
-    input: JsonObject
-    behavior: Literal["none", "allow", "ask", "deny"] = "none"
-    reason: str = ""
-    context: tuple[str, ...] = ()
-    stop: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ResultVerdict:
-    """What the PostToolUse hooks made of a result."""
-
-    result: ToolResult
-    stop: bool = False
-
-
 class Hooks:
-    """Python callables at the three points, in the order in which they were added."""
+    """Python callables at the three points, in the order in which they were added; commands after them."""
 
     def __init__(self, *, timeout: float = HOOK_TIMEOUT) -> None:
-        """`timeout` is in seconds, for each hook."""
+        """`timeout` is in seconds, for each callable."""
         self._timeout = timeout
+        self._find: Callable[[], AgentCommands | None] = _no_commands
+        self._found: AgentCommands | None = None
         self._prompt: list[UserPromptSubmitHook] = []
         self._pre: list[tuple[str | None, PreToolUseHook]] = []
         self._post: list[tuple[str | None, PostToolUseHook]] = []
@@ -88,6 +73,21 @@ class Hooks:
         self._post.append((matcher, hook))
         return self
 
+    def with_commands(self, find: Callable[[], AgentCommands | None]) -> Hooks:
+        """The same callables, those that are added later included, and after them an agent's commands.
+
+        `find` is asked when a hook may be heard, until there are some.
+        """
+        both = copy(self)
+        both._find = find
+        return both
+
+    @property
+    def _commands(self) -> AgentCommands | None:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
     async def on_prompt(self, event: UserPromptSubmitEvent) -> PromptVerdict:
         """Run the UserPromptSubmit hooks."""
         verdict = PromptVerdict(event.prompt)
@@ -99,10 +99,12 @@ class Hooks:
                 verdict = replace(verdict, prompt=decision.prompt)
             if decision.context:
                 verdict = replace(verdict, context=(*verdict.context, decision.context))
-        return verdict
+        if (commands := self._commands) is None:
+            return verdict
+        return await commands.on_prompt(replace(event, prompt=verdict.prompt), verdict)
 
     async def on_call(self, event: PreToolUseEvent) -> CallVerdict:
-        """Run the PreToolUse hooks that match; `deny > ask > allow`."""
+        """Run the PreToolUse hooks that match; `deny > defer > ask > allow`."""
         verdict = CallVerdict(event.tool_input)
         for matcher, hook in self._pre:
             if not matches(matcher, event.tool_name):
@@ -110,8 +112,10 @@ class Hooks:
             decision = await self._call(hook, replace(event, tool_input=verdict.input))
             verdict = _fold(verdict, decision)
             if verdict.behavior == "deny":
-                break
-        return verdict
+                return verdict
+        if (commands := self._commands) is None:
+            return verdict
+        return await commands.on_call(replace(event, tool_input=verdict.input), verdict)
 
     async def on_result(self, event: PostToolUseEvent) -> ResultVerdict:
         """Run the PostToolUse hooks that match; a deny replaces the result by its reason, as an error."""
@@ -128,7 +132,50 @@ class Hooks:
                 result = replace(result, content=decision.result)
             if decision.context:
                 result = replace(result, content=f"{result.content}\n\n{decision.context}")
-        return ResultVerdict(result, stop)
+        verdict = ResultVerdict(result, stop)
+        if (commands := self._commands) is None:
+            return verdict
+        return await commands.on_result(replace(event, result=result), verdict)
+
+    # --- points that commands alone hear of -----------------------------------------------------------------
+
+    async def on_permission(self, event: PreToolUseEvent) -> PermissionVerdict:
+        """Run the PermissionRequest hooks that match, before a person is asked."""
+        commands = self._commands
+        return await commands.on_permission(event) if commands else PermissionVerdict()
+
+    def on_question(self, message: str, history: tuple[Message, ...]) -> None:
+        """Tell the Notification hooks that a question waits; never waits."""
+        if (commands := self._commands) is not None:
+            commands.on_question(message, history)
+
+    async def on_start(self, source: str, history: tuple[Message, ...]) -> StartVerdict:
+        """Run the SessionStart hooks: `source` is "startup" or "resume"."""
+        commands = self._commands
+        return await commands.on_start(source, history) if commands else StartVerdict()
+
+    async def on_stop(self, last: str, history: tuple[Message, ...], *, again: bool) -> StopVerdict:
+        """Run the Stop hooks after the agent's last words; `again`: such a hook made it go on already."""
+        commands = self._commands
+        return await commands.on_stop(last, history, again=again) if commands else StopVerdict()
+
+    @property
+    def hears_stop(self) -> bool:
+        """Whether there are Stop hooks to wait for."""
+        commands = self._commands
+        return commands is not None and commands.listens("Stop")
+
+    async def on_end(self, reason: str, history: tuple[Message, ...]) -> None:
+        """Run the SessionEnd hooks; the caller bounds their time."""
+        if (commands := self._commands) is not None:
+            await commands.on_end(reason, history)
+
+    async def quiet(self) -> None:
+        """End what still tells of questions."""
+        if (commands := self._commands) is not None:
+            await commands.quiet()
+
+    # --- one callable ---------------------------------------------------------------------------------------
 
     async def _call(self, hook: Callable[[E], Answer], event: E) -> HookDecision:
         name = getattr(hook, "__qualname__", None) or type(hook).__name__
@@ -147,6 +194,10 @@ class Hooks:
             answered = type(decision).__name__
             return HookDecision.deny(f"the hook {name} answered {answered}, not a HookDecision")
         return decision
+
+
+def _no_commands() -> None:
+    return None
 
 
 async def _invoke(hook: Callable[[E], Answer], event: E) -> object:
