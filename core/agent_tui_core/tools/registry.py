@@ -5,8 +5,9 @@ Refuses to run a tool and to decide whether it may run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.messages import ToolSpec
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-__all__ = ["ToolRegistry", "builtin_tools", "tool"]
+__all__ = ["ToolRegistry", "ToolSource", "builtin_tools", "tool"]
 
 _PROBLEMS_TOLD = 5
 _VALUE_WIDTH = 80
@@ -40,16 +41,39 @@ def warm_up() -> None:
     assert referencing.Registry is not None
 
 
-class ToolRegistry:
-    """The tools of one agent. Raises ValueError when two have the same name."""
+Tell: TypeAlias = Callable[[Literal["info", "warning"], str], None]
+"""Says something in an agent's pane."""
 
-    def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools: dict[str, Tool] = {}
+
+class ToolSource(Protocol):
+    """Tools that come and go while an agent lives."""
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What there is now; the very same tuple as long as nothing changed."""
+        ...
+
+    async def ready(self, tell: Tell) -> None:
+        """Get ready for a request; at once when nothing has to be done."""
+        ...
+
+
+class ToolRegistry:
+    """The tools of one agent. Raises ValueError when two that are given have the same name."""
+
+    def __init__(self, tools: Iterable[Tool] = (), sources: Sequence[ToolSource] = ()) -> None:
+        """Of a source, a tool whose name is taken is left out."""
+        self._given: dict[str, Tool] = {}
         self._validators: dict[str, Validator] = {}
         for one in tools:
-            if one.name in self._tools:
+            if one.name in self._given:
                 raise ValueError(f"two tools are named {one.name!r}")
-            self._tools[one.name] = one
+            self._given[one.name] = one
+        self._sources = tuple(sources)
+        self._seen: list[tuple[Tool, ...]] = []
+        self._all = self._given
+        self._specs: tuple[ToolSpec, ...] | None = None
+        self._characters = 0
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
@@ -64,12 +88,42 @@ class ToolRegistry:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """What the model is told."""
-        return tuple(one.spec for one in self._tools.values())
+        """What the model is told; the very same tuple as long as nothing changed."""
+        tools = self._tools
+        if self._specs is None:
+            self._specs = tuple(one.spec for one in tools.values())
+            self._characters = sum(len(str(spec)) for spec in self._specs)
+        return self._specs
+
+    @property
+    def characters(self) -> int:
+        """About how long all that is when it is sent."""
+        return self._characters if self.specs else 0
 
     def get(self, name: str) -> Tool | None:
         """Return the tool of exactly this name."""
         return self._tools.get(name)
+
+    async def ready(self, tell: Tell) -> None:
+        """Let the sources get ready for a request, at the same time."""
+        if len(self._sources) == 1:
+            await self._sources[0].ready(tell)
+        elif self._sources:
+            async with asyncio.TaskGroup() as group:
+                for source in self._sources:
+                    group.create_task(source.ready(tell))
+
+    @property
+    def _tools(self) -> dict[str, Tool]:
+        found = [source.tools for source in self._sources]
+        if len(found) != len(self._seen) or any(a is not b for a, b in zip(found, self._seen, strict=True)):
+            self._seen, self._specs = found, None
+            self._all = dict(self._given)
+            for tools in found:
+                for one in tools:
+                    self._all.setdefault(one.name, one)
+            self._validators = {name: one for name, one in self._validators.items() if name in self._all}
+        return self._all
 
     def unknown(self, name: str) -> str:
         """Return what a model is told that called a tool which is not there."""

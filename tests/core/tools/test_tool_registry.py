@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 from agent_tui_core.errors import ToolError
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.files import EDIT
-from agent_tui_core.tools.registry import ToolRegistry, builtin_tools, tool
+from agent_tui_core.tools.registry import Tell, ToolRegistry, builtin_tools, tool
 
 ROOT = Path(__file__).parents[3]
 
@@ -111,6 +111,43 @@ def test_a_broken_or_foreign_schema_neither_crashes_nor_reaches_the_network() ->
         said = ToolRegistry([one]).check(one, {"a": 1})
         assert said is not None
         assert said.startswith("the schema of B is broken")
+
+
+class Source:
+    """Tools that come and go."""
+
+    def __init__(self, *names: str) -> None:
+        self.tools = tuple(named(name) for name in names)
+        self.told: list[str] = []
+
+    async def ready(self, tell: Tell) -> None:
+        tell("info", f"{len(self.tools)} tools")
+
+
+def named(name: str) -> Tool:
+    return Tool(name, f"Does {name}.", {"type": "object"}, str)
+
+
+def test_tools_of_a_source_come_and_go_and_what_is_told_is_the_same_until_then() -> None:
+    source = Source("one", "Read")
+    tools = ToolRegistry(builtin_tools(), [source])
+    before = tools.specs
+    assert tools.specs is before
+    assert tools.get("Read") in builtin_tools(), "a name that is taken stays with who has it"
+    assert tools.names[-1] == "one"
+    size = tools.characters
+    source.tools = (named("two"), named("three"))
+    assert tools.get("one") is None
+    assert [spec.name for spec in tools.specs][-2:] == ["two", "three"]
+    assert tools.characters > size
+    assert "two" in tools.unknown("twoo")
+
+
+async def test_every_source_gets_ready_before_a_request() -> None:
+    told: list[str] = []
+    for sources in ([], [Source("a")], [Source("a"), Source("b", "c")]):
+        await ToolRegistry((), sources).ready(lambda _level, text: told.append(text))
+    assert told == ["1 tools", "1 tools", "2 tools"]
 
 
 def test_the_heavy_libraries_are_loaded_only_when_needed() -> None:
