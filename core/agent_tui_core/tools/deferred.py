@@ -77,7 +77,8 @@ class AsyncToolRegistry:
             with self._lock:
                 self._entries.pop(call_id, None)
                 outcome = entry.outcome  # an answer that was accepted counts, even in the last moment
-        return outcome or ToolOutput(f"no result came within {timeout or 0:g} s", is_error=True)
+        late = f"no result came within {timeout or 0:g} s"
+        return outcome or ToolOutput(late, is_error=True, outcome="timed_out")
 
     def complete(self, call_id: str, value: object = None) -> bool:
         """Deliver a result (text, JSON data or a `ToolOutput`); False when no such call is open.
@@ -92,9 +93,9 @@ class AsyncToolRegistry:
         """Deliver an error that the model reads; False when no such call is open."""
         return self._settle(call_id, ToolOutput(why.strip() or NO_REASON, is_error=True))
 
-    def cancel(self, call_id: str) -> bool:
+    def cancel(self, call_id: str, words: str = CANCELLED) -> bool:
         """End the wait with an error result that says so; False when no such call is open."""
-        return self._settle(call_id, ToolOutput(CANCELLED, is_error=True))
+        return self._settle(call_id, ToolOutput(words, is_error=True, outcome="cancelled"))
 
     def _claim(self, call_id: str, settled: asyncio.Event) -> _Entry:
         with self._lock:

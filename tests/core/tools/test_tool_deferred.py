@@ -68,7 +68,7 @@ async def test_an_id_cannot_be_registered_or_awaited_twice(registry: AsyncToolRe
 
 async def test_the_end_of_the_time_is_an_error_result(registry: AsyncToolRegistry) -> None:
     done = await registry.wait("a", timeout=0.01)
-    assert done == ToolOutput("no result came within 0.01 s", is_error=True)
+    assert done == ToolOutput("no result came within 0.01 s", is_error=True, outcome="timed_out")
 
 
 async def test_completing_after_the_time_is_false(registry: AsyncToolRegistry) -> None:
@@ -97,7 +97,7 @@ async def test_completing_before_anyone_waits_is_not_lost(registry: AsyncToolReg
 async def test_cancelling_one_leaves_the_others(registry: AsyncToolRegistry) -> None:
     one, other = await waiting(registry, "a"), await waiting(registry, "b")
     assert registry.cancel("a")
-    assert await one == ToolOutput("it was cancelled", is_error=True)
+    assert await one == ToolOutput("it was cancelled", is_error=True, outcome="cancelled")
     assert registry.pending == ("b",)
     one_more = await waiting(registry, "c")
     one_more.cancel()
@@ -156,7 +156,7 @@ async def test_an_answer_accepted_in_the_last_moment_counts(registry: AsyncToolR
 
     assert await wait_and_answer() in (
         ToolOutput("just in time"),
-        ToolOutput("no result came within 0 s", is_error=True),
+        ToolOutput("no result came within 0 s", is_error=True, outcome="timed_out"),
     )
     assert registry.pending == ()
 

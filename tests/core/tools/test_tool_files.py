@@ -100,7 +100,9 @@ async def test_an_empty_file_and_odd_bytes_can_be_read(workspace: Path) -> None:
     (workspace / "empty").touch()
     assert (await call(READ, workspace, file_path="empty")).content == "(the file is empty)"
     (workspace / "latin").write_bytes(b"\xef\xbb\xbfcaf\xe9\r\n")
-    assert (await call(READ, workspace, file_path="latin")).content == "     1\tcaf\ufffd"
+    assert (await call(READ, workspace, file_path="latin")).content.startswith(
+        "     1\tcaf\ufffd\n[the file is not"
+    )
 
 
 # --- Write --------------------------------------------------------------------------------------------------
@@ -310,6 +312,26 @@ async def test_an_edit_keeps_the_form_of_the_file(
     (workspace / "f").write_bytes(before)
     await call(EDIT, workspace, file_path="f", old_string=old, new_string=new)
     assert (workspace / "f").read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    ("content", "called"),
+    [
+        ("Größe\n".encode("utf-16"), "UTF-16 text"),
+        ("Größe\n".encode("utf-16-be"), "a binary file"),
+        ("Größe\n".encode("latin-1"), "not UTF-8"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "a binary file"),
+    ],
+)
+async def test_no_tool_changes_the_encoding_of_a_file(workspace: Path, content: bytes, called: str) -> None:
+    (workspace / "f").write_bytes(content)
+    assert called in await refused(EDIT, workspace, file_path="f", old_string="e", new_string="a")
+    assert called in await refused(WRITE, workspace, file_path="f", content="new")
+    assert (workspace / "f").read_bytes() == content
+    if called == "not UTF-8":
+        assert (await call(READ, workspace, file_path="f")).content.endswith("change it with Bash]")
+    else:
+        assert called in await refused(READ, workspace, file_path="f")
 
 
 async def test_an_edit_refuses_what_it_would_damage(workspace: Path) -> None:

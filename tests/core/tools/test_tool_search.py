@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_tui_core.agent.permissions import PermissionRules, Permissions
 from agent_tui_core.errors import ToolError
 from agent_tui_core.tools import search
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
+from agent_tui_core.tools.globs import glob_regex
 from agent_tui_core.tools.previews import preview_call
 from agent_tui_core.tools.search import GLOB, GREP
-from agent_tui_core.tools.search_child import glob_regex
 
 
 @pytest.fixture
@@ -166,7 +168,7 @@ async def test_a_broken_regular_expression_is_explained(workspace: Path) -> None
 async def test_a_regular_expression_that_never_ends_is_killed(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "SEARCH_SECONDS", 0.2)
+    monkeypatch.setattr(search, "SEARCH_SECONDS", 1.0)
     monkeypatch.setattr(search, "_KILLED_AFTER", 0.5)
     (workspace / "bait").write_text("a" * 40 + "b\n")
     started = time.monotonic()
@@ -179,7 +181,7 @@ async def test_a_regular_expression_that_never_ends_is_killed(
 async def test_a_hostile_gitignore_cannot_freeze_the_program(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "SEARCH_SECONDS", 0.2)
+    monkeypatch.setattr(search, "SEARCH_SECONDS", 1.0)
     monkeypatch.setattr(search, "_KILLED_AFTER", 0.5)
     (workspace / ".gitignore").write_text("*a" * 60 + "b\n")
     (workspace / ("a" * 250)).touch()
@@ -248,3 +250,42 @@ def test_a_glob_without_a_slash_fits_in_any_folder_where_that_is_meant() -> None
 
 def test_braces_do_not_explode() -> None:
     assert len(glob_regex("{a,b}" * 30, anywhere=False).pattern) < 100_000
+
+
+async def denied_call(tool: Tool, workspace: Path, rules: PermissionRules, **given: Any) -> str:
+    unreadable = partial(Permissions(rules).unreadable, cwd=workspace)
+    return (await tool.execute(given, ToolContext(workspace, unreadable=unreadable))).content
+
+
+async def test_what_a_rule_keeps_from_read_a_search_does_not_show(workspace: Path) -> None:
+    rules = PermissionRules(deny=["Read(src/deep/**)"], ask=["Read(*.md)"])
+    found = await denied_call(GREP, workspace, rules, pattern="(?i)hello")
+    assert "util.py" not in found
+    assert "README" not in found
+    assert "src/app.py:3:" in found
+    assert found.endswith("[2 files were left out: rules of the user keep them from being read]")
+    for tool, given in ((GLOB, {"pattern": "**"}), (GLOB, {"pattern": "**/*.py", "path": "src/deep"})):
+        assert "util.py" not in await denied_call(tool, workspace, rules, **given)
+    assert "util.py" not in await denied_call(GREP, workspace, rules, pattern="ello", path="src/deep/er")
+
+
+async def test_a_denied_file_cannot_be_asked_for_by_its_context_or_as_a_named_glob(workspace: Path) -> None:
+    rules = PermissionRules(deny=["Read(/src/app.py)", "Grep(secret*)"])
+    (workspace / "secret.txt").write_text("hello\n")
+    for given in ({"glob": "app.py"}, {"context": 20}, {"path": "src", "glob": "*.py"}):
+        assert "return os.name" not in await denied_call(GREP, workspace, rules, pattern="hello|o", **given)
+    assert "secret" not in await denied_call(GREP, workspace, rules, pattern="hello")
+    assert "secret.txt" in await denied_call(GLOB, workspace, rules, pattern="*")
+
+
+async def test_a_file_that_the_call_names_was_judged_with_the_call(workspace: Path) -> None:
+    rules = PermissionRules(ask=["Read(*.md)", "Read(/src/deep)"])
+    assert "hello world" in await denied_call(GREP, workspace, rules, pattern="hello", path="README.md")
+    assert "Hello_again" in await denied_call(GREP, workspace, rules, pattern="Hello", path="src/deep")
+
+
+async def test_every_file_whose_name_begins_with_env_is_left_out_of_a_search(workspace: Path) -> None:
+    for name in (".env", ".env.local", ".env-prod", ".envrc", "src/.env_old"):
+        (workspace / name).write_text("TOKEN=hello\n")
+    found = await lines(GREP, workspace, pattern="TOKEN")
+    assert found[0].startswith("[5 files that may hold secrets")

@@ -1,0 +1,58 @@
+"""Owns what a run asks with and what it has so far, as values; refuses to know their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN
+from agent_tui_core.agent.round import Round
+from agent_tui_core.messages import Message, ModelRequest, Usage
+from agent_tui_core.tools.registry import ToolRegistry
+from agent_tui_core.wire.accumulator import Accumulator
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """What one agent asks its model with, and how far a run may go."""
+
+    model: str
+    system_prompt: str = ""
+    tools: ToolRegistry = field(default_factory=ToolRegistry)
+    """Asked for each request: some tools come and go."""
+    max_tokens: int | None = None
+    temperature: float | None = None
+    max_tool_iterations: int = 25
+    """How many rounds of calls one run may make."""
+    retries: int = 3
+    context_limit: int | None = None
+    """Tokens that the model can read; None is unknown: room is made when the provider says it is full."""
+
+    def overhead(self) -> int:
+        """Guess the tokens that every request has besides its messages."""
+        return (len(self.system_prompt) + self.tools.characters) // CHARACTERS_PER_TOKEN
+
+    def request(self, messages: Sequence[Message]) -> ModelRequest:
+        """What is sent to ask the model what comes after these messages."""
+        return ModelRequest(
+            model=self.model,
+            messages=messages,
+            system_prompt=self.system_prompt,
+            tools=self.tools.specs,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+        )
+
+
+@dataclass(slots=True)
+class Run:
+    """What came of a run so far."""
+
+    iterations: int = 0
+    usage: Usage = field(default_factory=Usage)
+    reply: Accumulator = field(default_factory=Accumulator)
+    round: Round | None = None
+    begun: bool = False
+    """History has it."""
+    made_room: bool = False
+    """The provider said that the context is full, and room was made: once in a run."""
