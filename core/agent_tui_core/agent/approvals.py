@@ -20,11 +20,17 @@ class AllowOnce:
     """Run this call, this time."""
 
 
+RuleScope: TypeAlias = Literal["agent", "session", "project"]
+"""For whom a saved rule holds: this agent, or all of them, until the session ends; or all that work in this
+folder, from now on."""
+
+
 @dataclass(frozen=True, slots=True)
 class AllowAlways:
-    """Run this call and save `rule` for the session; other waiting calls that it covers run as well."""
+    """Run this call and save `rule`; other waiting calls that it covers run as well."""
 
     rule: str
+    scope: RuleScope = "session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +71,18 @@ class _Question:
 class ApprovalDesk:
     """Where calls sleep until a person answers. One desk serves all agents of a session."""
 
-    def __init__(self, remember: Callable[[str], None] = lambda _rule: None) -> None:
-        """`remember` saves an allow rule for the session before the other questions are judged again."""
+    def __init__(
+        self,
+        remember: Callable[[ApprovalRequest, AllowAlways], None] = lambda _request, _answer: None,
+        rule_problem: Callable[[ApprovalRequest, str], str | None] | None = None,
+    ) -> None:
+        """`remember` saves an allow rule before the other questions are judged again.
+
+        `rule_problem` says why a rule that a person wrote cannot be saved for a question's call, or None;
+        without it nobody writes rules.
+        """
         self._remember = remember
+        self.rule_problem = rule_problem
         self._questions: dict[str, _Question] = {}
         self._watchers: list[Callable[[], None]] = []
 
@@ -98,9 +113,16 @@ class ApprovalDesk:
         question.future.set_result(answer)
         settled = 1
         if isinstance(answer, AllowAlways):
-            self._remember(answer.rule)
+            self._remember(question.request, answer)
             settled += self._settle_covered(answer.rule)
         self._changed()
+        return settled
+
+    def judge_again(self, rule: str) -> int:
+        """Settle what would run without a question now, because of `rule`; return how many those are."""
+        settled = self._settle_covered(rule)
+        if settled:
+            self._changed()
         return settled
 
     def watch(self, wake: Callable[[], None]) -> None:

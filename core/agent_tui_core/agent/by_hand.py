@@ -10,10 +10,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from agent_tui_core.agent.calls import Answers, Round, cancel_if_open
+from agent_tui_core.agent.calls import Answers
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.judging import Allowed, Judging, Refused
+from agent_tui_core.agent.round import Round, cancel_if_open
 from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.events import Body, CallOutcome, ToolEnded, ToolJudged
 from agent_tui_core.hooks.chain import Hooks
@@ -116,8 +117,8 @@ class CallsByHand:
                 result = ToolResult(each.call.id, UNANSWERED, is_error=True)
                 ends.append(ToolEnded(each.key, result, "not_run", 0.0))
             else:
-                result, stop = await self._after_hooks(each, each.given, history)
-                stopped = "a hook stopped the agent" if stop else stopped
+                result, why = await self._after_hooks(each, each.given, history)
+                stopped = stopped or why
                 outcome: CallOutcome = "error" if each.given.is_error else "ok"
                 ends.append(ToolEnded(each.key, result, outcome, each.seconds, each.given.preview))
             results.append(result)
@@ -144,12 +145,12 @@ class CallsByHand:
         if round_.stopped is not None:
             for each in round_.calls:
                 cancel_if_open(each, round_)
-        self._open = opened if round_.handed else []
         await self._journal.commit(*bodies)
+        self._open = opened if round_.handed else []
 
     async def _after_hooks(
         self, each: _HandedCall, output: ToolOutput, history: tuple[Message, ...]
-    ) -> tuple[ToolResult, bool]:
+    ) -> tuple[ToolResult, str | None]:
         content = "\n\n".join((output.content, *each.context))
         event = PostToolUseEvent(
             each.call.name,
@@ -160,7 +161,8 @@ class CallsByHand:
             self._context.agent_id,
         )
         verdict = await self._hooks.on_result(event)
-        return replace(verdict.result, tool_use_id=each.call.id), verdict.stop
+        why = verdict.reason or "a hook stopped the agent"
+        return replace(verdict.result, tool_use_id=each.call.id), why if verdict.stop else None
 
     def _known(self, round_: Round) -> ToolRegistry:
         """The tools to judge by. Where none were given, the caller alone knows what the calls mean."""

@@ -9,62 +9,42 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from agent_tui_core.agent.conversation import CANCELLED
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.judging import Allowed, Judging, Refused
+from agent_tui_core.agent.outside import WaitsOutside
+from agent_tui_core.agent.round import ProposedCall, Round, cancel_if_open
 from agent_tui_core.agent.turns import Turns
-from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
+from agent_tui_core.blocks import JsonObject, ToolResult
 from agent_tui_core.errors import HistoryError, ToolError
-from agent_tui_core.events import CallOutcome, ToolEnded, ToolJudged, ToolProgressed, ToolStarted
+from agent_tui_core.events import (
+    ApprovalPreview,
+    CallOutcome,
+    ToolEnded,
+    ToolJudged,
+    ToolProgressed,
+    ToolStarted,
+)
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import PostToolUseEvent
+from agent_tui_core.hooks.verdicts import ResultVerdict, withhold
 from agent_tui_core.messages import Message
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.registry import ToolRegistry
 
+UNKEPT = "stopped: the program could not write down what happens"
+"""What the model reads for a call that ended because the history of its run failed."""
 MAX_RESULT_CHARACTERS = 100_000
 """What a model reads of one result at most; built-in tools stay below it by themselves."""
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedCall:
-    """A whole call of a committed message, with our key."""
-
-    key: str
-    call: ToolUse
-
-
-@dataclass(slots=True)
-class Round:
-    """The calls of one message on their way to their results."""
-
-    calls: Sequence[ProposedCall]
-    history: tuple[Message, ...]
-    results: dict[str, ToolResult] = field(default_factory=dict)
-    unrecorded: list[ToolEnded] = field(default_factory=list)
-    """Ends that an interrupt left to be committed together with the results."""
-    stopped: str | None = None
-    """Why the run shall end after this round."""
-    handed: bool = False
-    """Calls wait for the caller: the run ends here, and their results come with the next one."""
-    started: dict[str, float] = field(default_factory=dict)
-
-    def message(self) -> Message:
-        """The results in call order; a call without one was cancelled."""
-        return Message(
-            "tool",
-            tuple(
-                self.results.get(each.key) or ToolResult(each.call.id, CANCELLED, is_error=True)
-                for each in self.calls
-            ),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +59,20 @@ class Answers:
     """Why the run shall end before the model is asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """What came of a tool, after the hooks that look at results."""
+
+    verdict: ResultVerdict
+    outcome: CallOutcome
+    seconds: float
+    preview: ApprovalPreview | None
+
+
+WaitAgain = Callable[[str, JsonObject, ToolContext], Awaitable[ToolOutput]]
+"""Wait for the result of a call that an earlier life started: tool, input, context with key and `until`."""
+
+
 class CallRunner(Protocol):
     """What a loop gives the calls of an answer to."""
 
@@ -91,30 +85,41 @@ class Calls:
     """Runs the calls of one agent."""
 
     def __init__(
-        self, tools: ToolRegistry, hooks: Hooks, gate: Gate, journal: Journal, context: ToolContext
+        self,
+        tools: ToolRegistry,
+        hooks: Hooks,
+        gate: Gate,
+        journal: Journal,
+        context: ToolContext,
+        wait_again: WaitAgain | None = None,
     ) -> None:
         self._tools = tools
         self._hooks = hooks
         self._journal = journal
         self._context = context
+        self._wait_again = wait_again
         self._judging = Judging(tools, hooks, gate, journal, context)
         self._turns = Turns()
 
     async def run(self, round_: Round) -> None:
-        """Judge and run all calls, and fill `round_.results`.
+        """Judge and run all calls, and fill `round_.results`; what waits outside is waited for again.
 
         Raises `HistoryError` when a decision cannot be kept. Cancelling ends every call and leaves its
         result in the round; cancelling again hurries what the calls do to end.
         """
         tasks: list[asyncio.Task[None]] = []
         together = asyncio.create_task(self._all(round_, tasks))
+        words = CANCELLED
         try:
             await _waited_for(together, tasks)
         except BaseExceptionGroup as group:
-            raise _telling(group) from group
+            error = _telling(group)
+            words = UNKEPT if isinstance(error, HistoryError) else words
+            raise error from group
         finally:
             for each in round_.calls:
-                cancel_if_open(each, round_)
+                if not (round_.left and each.key in round_.outside):
+                    cancel_if_open(each, round_, words)
 
     async def _all(self, round_: Round, tasks: list[asyncio.Task[None]]) -> None:
         async with asyncio.TaskGroup() as group:
@@ -128,6 +133,11 @@ class Calls:
                     task.cancel()
 
     async def _judge_and_run(self, proposed: ProposedCall, round_: Round) -> None:
+        if proposed.key in round_.results:
+            return
+        if (waits := round_.outside.get(proposed.key)) is not None:
+            await self._take_up(proposed, waits, round_)
+            return
         reason: str | None = None
         while True:
             verdict = await self._judging.judge(
@@ -138,11 +148,32 @@ class Calls:
                     await self._refuse(proposed, verdict, round_)
                     return
                 case Allowed():
-                    async with self._turns.take(alone=verdict.tool.writes):
+                    ran: _Ran | None = None
+                    async with self._turn(verdict.tool):
                         reason = await self._judging.outdated(verdict)
                         if reason is None:
-                            await self._run(proposed, verdict, round_)
-                            return
+                            ran = await self._run(proposed, verdict, round_)
+                    if ran is not None:
+                        await self._conclude(proposed, verdict, ran, round_)
+                        return
+
+    def _turn(self, tool: Tool) -> AbstractAsyncContextManager[None]:
+        """What somebody outside does neither waits for the other calls nor holds them up."""
+        return nullcontext() if tool.outside is not None else self._turns.take(alone=tool.writes)
+
+    async def _take_up(self, proposed: ProposedCall, waits: WaitsOutside, round_: Round) -> None:
+        """Wait on for a call that was judged and started in an earlier life."""
+        name = proposed.call.name
+
+        async def run(input: JsonObject, context: ToolContext) -> ToolOutput:
+            if self._wait_again is None:
+                raise ToolError(f"nobody can wait for the result of {name} here")
+            return await self._wait_again(name, input, context)
+
+        again = Tool(name, "", {"type": "object"}, run, takes_context=True, timeout=None)
+        allowed = Allowed(again, waits.input, "loop", "it was started before")
+        round_.started[proposed.key] = time.monotonic() - max(0.0, time.time() - waits.since)
+        await self._conclude(proposed, allowed, await self._ran(proposed, allowed, round_), round_)
 
     async def _refuse(self, proposed: ProposedCall, refused: Refused, round_: Round) -> None:
         judged = ToolJudged(
@@ -155,16 +186,28 @@ class Calls:
         if refused.stop:
             round_.stopped = refused.reason or "denied and stopped by you"
 
-    async def _run(self, proposed: ProposedCall, allowed: Allowed, round_: Round) -> None:
+    async def _run(self, proposed: ProposedCall, allowed: Allowed, round_: Round) -> _Ran:
+        outside, since = allowed.tool.outside, time.time()
+        until = None if outside is None else since + outside
         await self._journal.commit(
             ToolJudged(
                 proposed.key, True, allowed.by, allowed.reason, allowed.rule, allowed.input, allowed.waited
             ),
-            ToolStarted(proposed.key, allowed.input),
+            ToolStarted(proposed.key, allowed.input, until),
         )
-        began = round_.started[proposed.key] = time.monotonic()
-        output, outcome = await self._execute(proposed.key, allowed.tool, allowed.input)
-        seconds = time.monotonic() - began
+        round_.started[proposed.key] = time.monotonic()
+        if until is not None:
+            round_.outside[proposed.key] = WaitsOutside(allowed.input, since, until)
+        return await self._ran(proposed, allowed, round_)
+
+    async def _ran(self, proposed: ProposedCall, allowed: Allowed, round_: Round) -> _Ran:
+        waits = round_.outside.get(proposed.key)
+        report = partial(self._report, proposed.key)
+        context = replace(self._context, call_key=proposed.key, report=report)
+        if waits is not None:
+            context = replace(context, since=waits.since, until=waits.until)
+        output, outcome = await self._execute(allowed.tool, allowed.input, context)
+        seconds = time.monotonic() - round_.started[proposed.key]
         content = _bounded(output.content)
         if allowed.context:
             content = "\n\n".join((content, *allowed.context))
@@ -179,18 +222,32 @@ class Calls:
                 self._context.agent_id,
             )
         )
-        result = replace(verdict.result, tool_use_id=proposed.call.id)
-        ended = ToolEnded(proposed.key, result, outcome, seconds, output.preview)
-        await self._journal.commit(ended)
+        return _Ran(verdict, outcome, seconds, output.preview)
+
+    async def _conclude(self, proposed: ProposedCall, allowed: Allowed, ran: _Ran, round_: Round) -> None:
+        """Give the call its result; where a hook could not look at it a person says whether it is read."""
+        verdict, result = ran.verdict, ran.verdict.result
+        if verdict.question and not await self._judging.may_be_read(
+            proposed.key, allowed.tool, allowed.input, result, round_.history, verdict.question
+        ):
+            result = withhold(result, verdict.question)
+        result = replace(result, tool_use_id=proposed.call.id)
+        ended = ToolEnded(proposed.key, result, ran.outcome, ran.seconds, ran.preview)
         round_.results[proposed.key] = result
+        try:
+            await self._journal.commit(ended)
+        except HistoryError:
+            round_.unrecorded.append(ended)
+            raise
         if verdict.stop:
-            round_.stopped = "a hook stopped the agent"
+            round_.stopped = verdict.reason or "a hook stopped the agent"
 
-    async def _execute(self, key: str, tool: Tool, input: JsonObject) -> tuple[ToolOutput, CallOutcome]:
-        def report(output: str) -> None:
-            self._journal.emit(ToolProgressed(key, output))
+    def _report(self, key: str, output: str) -> None:
+        self._journal.emit(ToolProgressed(key, output))
 
-        context = replace(self._context, call_key=key, report=report)
+    async def _execute(
+        self, tool: Tool, input: JsonObject, context: ToolContext
+    ) -> tuple[ToolOutput, CallOutcome]:
         limit = asyncio.timeout(tool.timeout)
         try:
             async with limit:
@@ -206,18 +263,7 @@ class Calls:
             log.exception("the tool %s broke", tool.name)
             words = f"{tool.name} failed: {type(error).__name__}: {error}"
             return ToolOutput(words, is_error=True), "error"
-        return output, "error" if output.is_error else "ok"
-
-
-def cancel_if_open(proposed: ProposedCall, round_: Round) -> None:
-    """Answer a call that has no result yet as cancelled."""
-    if proposed.key in round_.results:
-        return
-    began = round_.started.get(proposed.key)
-    seconds = 0.0 if began is None else time.monotonic() - began
-    result = ToolResult(proposed.call.id, CANCELLED, is_error=True)
-    round_.results[proposed.key] = result
-    round_.unrecorded.append(ToolEnded(proposed.key, result, "cancelled", seconds))
+        return output, output.outcome or ("error" if output.is_error else "ok")
 
 
 async def _waited_for(together: asyncio.Task[None], tasks: list[asyncio.Task[None]]) -> None:

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,6 +23,7 @@ from agent_tui_core.agent.conversation import Conversation
 from agent_tui_core.agent.gate import OpenGate
 from agent_tui_core.agent.loop import Loop, LoopSettings
 from agent_tui_core.agent.options import AgentOptions
+from agent_tui_core.agent.permissions import PermissionRules
 from agent_tui_core.agent.prompts import Prompt, user_message
 from agent_tui_core.agent.received import LastRun, Received, last_run
 from agent_tui_core.agent.validity import problem_in
@@ -56,12 +58,15 @@ class Client:
         self._received = Received(by_hand=not options.auto_execute_tools)
         self._registry = ToolRegistry(options.tools)
         workspace = (options.workspace or Path.cwd()).resolve()
+        rules = options.permissions or PermissionRules()
         parts = (
             self._registry,
             options.hooks,
             OpenGate(options.permissions, workspace),
             self._received,
-            ToolContext(workspace, self._received.agent_id),
+            ToolContext(
+                workspace, self._received.agent_id, unreadable=partial(rules.unreadable, cwd=workspace)
+            ),
         )
         self._by_hand = CallsByHand(*parts)
         self._calls = Calls(*parts) if options.auto_execute_tools else self._by_hand
@@ -285,7 +290,7 @@ class Client:
         settings = LoopSettings(
             model=options.model,
             system_prompt=options.system_prompt,
-            tools=self._registry.specs,
+            tools=self._registry,
             max_tokens=options.max_tokens,
             temperature=options.temperature,
             max_tool_iterations=options.max_tool_iterations,

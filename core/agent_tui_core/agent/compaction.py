@@ -5,6 +5,7 @@ Refuses to forget: messages stay in history and in the pane, and a compaction ca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -42,9 +43,14 @@ class Compaction:
     """Makes room in one conversation."""
 
     def __init__(
-        self, provider: ModelProvider, conversation: Conversation, journal: Journal, model: str, overhead: int
+        self,
+        provider: ModelProvider,
+        conversation: Conversation,
+        journal: Journal,
+        model: str,
+        overhead: Callable[[], int],
     ) -> None:
-        """`overhead` is a guess of the tokens that every request has besides its messages."""
+        """`overhead` makes a guess of the tokens that every request has besides its messages."""
         self._provider = provider
         self._conversation = conversation
         self._journal = journal
@@ -53,14 +59,16 @@ class Compaction:
 
     def is_due(self, limit: int | None) -> bool:
         """Whether the next request comes near the limit, in tokens; without a limit never."""
-        return limit is not None and self._conversation.size(self._overhead) >= FULL * limit
+        return limit is not None and self._conversation.size(self._overhead()) >= FULL * limit
 
     async def make_room(self, limit: int | None) -> Room:
         """Summarise the oldest part and commit that; nothing is made when nothing can be cut or told."""
-        before = self._conversation.size(self._overhead)
+        overhead = self._overhead()
+        before = self._conversation.size(overhead)
         messages = self._conversation.visible()
-        room = min(before, limit or before) - self._overhead
-        cut = first_kept(messages, int(KEPT * max(room, 0)))
+        room, guessed = min(before, limit or before) - overhead, estimate(messages)
+        counts_for = guessed / max(before - overhead, guessed, 1)  # of a token, where a guess is too low
+        cut = first_kept(messages, int(KEPT * max(room, 0) * counts_for))
         if cut == 0:
             return Room(False, Usage())
         self._journal.emit(CompactionStarted(before))
@@ -70,7 +78,7 @@ class Compaction:
         except ProviderError as error:
             self._journal.emit(Noticed("warning", f"No room could be made: {error}"))
             return Room(False, Usage())
-        after = self._overhead + estimate([Message("user", (Text(summary),)), *messages[cut:]])
+        after = overhead + estimate([Message("user", (Text(summary),)), *messages[cut:]])
         compacted = Compacted(new_id(), summary, messages[cut - 1].id, before, after)
         await self._journal.commit(compacted)
         self._conversation.compact(compacted)

@@ -14,7 +14,8 @@ from typing import Protocol
 
 from agent_tui_core.agent.approvals import ApprovalDesk, DenyCall, Settlement
 from agent_tui_core.agent.judgement import Judgement
-from agent_tui_core.agent.permissions import PermissionRules, Permissions, suggest_rule
+from agent_tui_core.agent.permissions import PermissionRules, Permissions
+from agent_tui_core.agent.suggestions import suggest_rule
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
 from agent_tui_core.messages import new_id

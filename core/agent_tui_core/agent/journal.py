@@ -25,6 +25,13 @@ class Journal(Protocol):
         """Show this; never waits, never fails."""
         ...
 
+    def owe(self, *bodies: Body) -> None:
+        """Show what could not be kept though it happened; it is kept before anything else is.
+
+        Never waits, never fails. It belongs to the run that goes on now, which has begun in history.
+        """
+        ...
+
 
 async def uninterrupted(work: Coroutine[object, object, T]) -> T:
     """Do this to its end, whatever is cancelled; deliver the cancellation at the caller's next wait."""

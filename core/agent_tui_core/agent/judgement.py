@@ -20,3 +20,5 @@ class Judgement:
     """Who says so."""
     part: str = ""
     """The part of a command line that decided; empty when it was all of it."""
+    layer: str = ""
+    """Where that rule is from: "your settings", "remembered", "the project" …; empty for what is built in."""

@@ -8,28 +8,46 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
-from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Covered, DenyCall
+from agent_tui_core.agent.approvals import (
+    AllowAlways,
+    AllowEdited,
+    AllowOnce,
+    Covered,
+    DenyCall,
+    RuleScope,
+    Settlement,
+)
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.permissions import Judgement
-from agent_tui_core.blocks import JsonObject, ToolUse
+from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import (
     ApprovalPreview,
+    ApprovalRequest,
     ApprovalRequested,
     ApprovalSettled,
     CallOutcome,
     DecidedBy,
 )
-from agent_tui_core.hooks.chain import CallVerdict, Hooks
+from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import PreToolUseEvent
+from agent_tui_core.hooks.verdicts import CallVerdict
 from agent_tui_core.messages import Message
 from agent_tui_core.tools.base import Tool, ToolContext
 from agent_tui_core.tools.previews import preview_call, preview_changed
 from agent_tui_core.tools.registry import ToolRegistry
+
+_SCOPES: Final[dict[RuleScope, str]] = {
+    "agent": "this agent",
+    "session": "this session",
+    "project": "this workspace",
+}
+
+_RESULT_OF: Final = "{} has run; this is its result. Allow: the model reads it. Deny: it does not."
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +107,47 @@ class Judging:
             return self._unusable(call)
         if problem := self._tools.check(tool, call.input):
             return Refused(call.input, "loop", problem, problem, "error")
-        verdict = await self._hooks.on_call(
-            PreToolUseEvent(call.name, call.input, call.id, history, agent_id)
-        )
+        event = PreToolUseEvent(call.name, call.input, call.id, history, agent_id)
+        verdict = await self._hooks.on_call(event)
         if verdict.behavior == "deny":
             told = f"Denied by a hook: {verdict.reason}"
             return Refused(verdict.input, "hook", verdict.reason, told, stop=verdict.stop)
         if problem := self._tools.check(tool, verdict.input):
             words = f"a hook rewrote the input, and now {problem}"
             return Refused(verdict.input, "hook", words, words, "error")
-        judgement = self._gate.settle(self._by_rules(call, verdict), tool.name, verdict.input)
+        try:
+            judgement = self._gate.settle(self._by_rules(call, verdict), tool.name, verdict.input)
+        except ToolError as unusable:  # a path that is none: with a NUL in it, or without an end
+            return Refused(verdict.input, "loop", str(unusable), str(unusable), "error")
         if judgement.behavior == "deny":
             return _denied_by_rule(verdict.input, judgement)
         if judgement.behavior == "allow" and again is None:
             by, rule = judgement.by, judgement.rule
             return Allowed(tool, verdict.input, by, judgement.reason, rule, context=verdict.context)
         firm = judgement.rule is not None
-        return await self._ask(key, tool, verdict, again or judgement.reason, firm=firm)
+        settled = await self._by_permission_hooks(
+            tool, replace(event, tool_input=verdict.input), verdict, firm
+        )
+        if settled is not None:
+            return settled
+        return await self._ask(key, tool, verdict, history, again or judgement.reason, firm=firm)
+
+    async def may_be_read(
+        self,
+        key: str,
+        tool: Tool,
+        input: JsonObject,
+        result: ToolResult,
+        history: tuple[Message, ...],
+        reason: str,
+    ) -> bool:
+        """Ask a person whether the model may read this result: a hook that was to look at it broke."""
+        shown = f"{_RESULT_OF.format(tool.name)}\n\n{result.content}"
+        preview = ApprovalPreview("text", shown)
+        words = f"it has run, and the model waits for the result; {reason}"
+        request = self._gate.question(tool.name, input, preview, words, firm=True)
+        answer, _ = await self._answer(key, request, history, firm=True)
+        return not isinstance(answer, DenyCall)
 
     async def outdated(self, allowed: Allowed) -> str | None:
         """Say why a permission no longer holds: what was shown is not what would happen now."""
@@ -138,8 +180,37 @@ class Judging:
             return Judgement("allow", verdict.reason or "a hook allowed it", by="hook")
         return final
 
+    async def _by_permission_hooks(
+        self, tool: Tool, event: PreToolUseEvent, verdict: CallVerdict, firm: bool
+    ) -> Allowed | Refused | None:
+        """What hooks say in the person's place; a rule or a hook that asks is not theirs to answer."""
+        said = await self._hooks.on_permission(event)
+        if said.behavior == "deny":
+            told = f"Denied by a hook: {said.reason}"
+            return Refused(verdict.input, "hook", said.reason, told, stop=said.stop)
+        if said.behavior == "none" or firm:
+            return None
+        final = verdict.input if said.input is None else said.input
+        if problem := self._tools.check(tool, final):
+            words = f"a hook rewrote the input, and now {problem}"
+            return Refused(final, "hook", words, words, "error")
+        if final != verdict.input:
+            judgement = self._gate.judge(tool.name, final)
+            if judgement.behavior == "deny":
+                return _denied_by_rule(final, judgement)
+            if judgement.behavior == "ask" and judgement.rule is not None:
+                return None
+        return Allowed(tool, final, "hook", said.reason, context=verdict.context)
+
     async def _ask(
-        self, key: str, tool: Tool, verdict: CallVerdict, reason: str, *, firm: bool
+        self,
+        key: str,
+        tool: Tool,
+        verdict: CallVerdict,
+        history: tuple[Message, ...],
+        reason: str,
+        *,
+        firm: bool,
     ) -> Allowed | Refused:
         input_, waited = verdict.input, 0.0
         while True:
@@ -148,22 +219,15 @@ class Judging:
             except ToolError as error:
                 return Refused(input_, "loop", str(error), str(error), "error", waited=waited)
             request = self._gate.question(tool.name, input_, preview, reason, firm=firm)
-            self._journal.emit(ApprovalRequested(key, request))
-            began = time.monotonic()
-            settled: ApprovalSettled = ApprovalSettled(key, request.id, "withdrawn")
-            try:
-                answer = await self._gate.ask(request, firm=firm)
-                settled = ApprovalSettled(key, request.id, _word(answer))
-            finally:
-                waited += time.monotonic() - began
-                self._journal.emit(settled)
+            answer, seconds = await self._answer(key, request, history, firm=firm)
+            waited += seconds
             match answer:
                 case AllowOnce():
                     return Allowed(
                         tool, input_, "person", "allowed once", None, waited, verdict.context, preview
                     )
-                case AllowAlways(rule):
-                    words = "allowed, and remembered for this session"
+                case AllowAlways(rule, scope):
+                    words = f"allowed, and remembered for {_SCOPES[scope]}"
                     return Allowed(tool, input_, "person", words, rule, waited, verdict.context, preview)
                 case Covered(rule):
                     words = "covered by a rule that was remembered for another call"
@@ -177,6 +241,21 @@ class Judging:
                     told = "Denied by the user" if by == "person" else "Denied"
                     told = f"{told}: {words}" if words else told
                     return Refused(input_, by, words or "denied", told, waited=waited, stop=stop)
+
+    async def _answer(
+        self, key: str, request: ApprovalRequest, history: tuple[Message, ...], *, firm: bool
+    ) -> tuple[Settlement, float]:
+        """The answer, and the seconds until it came. Whatever happens, the question is settled once."""
+        self._journal.emit(ApprovalRequested(key, request))
+        self._hooks.on_question(f"{request.agent_name} needs your permission to use {request.tool}", history)
+        began = time.monotonic()
+        settled: ApprovalSettled = ApprovalSettled(key, request.id, "withdrawn")
+        try:
+            answer = await self._gate.ask(request, firm=firm)
+            settled = ApprovalSettled(key, request.id, _word(answer))
+        finally:
+            self._journal.emit(settled)
+        return answer, time.monotonic() - began
 
     def _edited(
         self, tool: Tool, verdict: CallVerdict, edited: JsonObject, waited: float

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
-from agent_tui_core.agent.calls import Answers, CallRunner, ProposedCall, Round
+from agent_tui_core.agent.calls import Answers, CallRunner
 from agent_tui_core.agent.compaction import Compaction
-from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN
 from agent_tui_core.agent.conversation import Conversation
 from agent_tui_core.agent.journal import Journal
+from agent_tui_core.agent.outside import LeftCalls
+from agent_tui_core.agent.round import ProposedCall, Round
+from agent_tui_core.agent.run import LoopSettings as LoopSettings
+from agent_tui_core.agent.run import Run
 from agent_tui_core.blocks import Text, ToolResult
 from agent_tui_core.errors import (
     AgentTuiError,
@@ -29,6 +32,7 @@ from agent_tui_core.errors import (
 from agent_tui_core.events import (
     Body,
     MessageCommitted,
+    Noticed,
     PromptReturned,
     RequestRetrying,
     RequestStarted,
@@ -38,7 +42,7 @@ from agent_tui_core.events import (
     ToolEnded,
     ToolProposed,
 )
-from agent_tui_core.messages import Message, ModelRequest, StopReason, ToolSpec, Usage, new_id
+from agent_tui_core.messages import Message, StopReason, new_id
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.wire.accumulator import Accumulator
 
@@ -47,31 +51,8 @@ LONGEST_DELAY = 30.0
 LONGEST_RETRY_AFTER = 120.0
 """Seconds. A server that asks for a longer wait is not waited for: the run fails and says so."""
 
-
-@dataclass(frozen=True, slots=True)
-class LoopSettings:
-    """What one agent asks its model with, and how far a run may go."""
-
-    model: str
-    system_prompt: str = ""
-    tools: Sequence[ToolSpec] = ()
-    max_tokens: int | None = None
-    temperature: float | None = None
-    max_tool_iterations: int = 25
-    """How many rounds of calls one run may make."""
-    retries: int = 3
-    context_limit: int | None = None
-    """Tokens that the model can read; None is unknown: room is made when the provider says it is full."""
-
-
-@dataclass(slots=True)
-class _Run:
-    iterations: int = 0
-    usage: Usage = field(default_factory=Usage)
-    reply: Accumulator = field(default_factory=Accumulator)
-    round: Round | None = None
-    made_room: bool = False
-    """The provider said that the context is full, and room was made: once in a run."""
+Work: TypeAlias = Callable[[], Awaitable[tuple[RunEnd, str]]]
+"""What a run does between its start and its end, and how it ended."""
 
 
 class Loop:
@@ -93,10 +74,8 @@ class Loop:
         self._journal = journal
         self._settings = settings
         self._jitter = jitter
-        overhead = len(settings.system_prompt) + sum(len(str(spec)) for spec in settings.tools)
-        self._compaction = Compaction(
-            provider, conversation, journal, settings.model, overhead // CHARACTERS_PER_TOKEN
-        )
+        self._compaction = Compaction(provider, conversation, journal, settings.model, settings.overhead)
+        self._current: Run | None = None
         self.ended: RunEnded | None = None
         """How the last run ended; None while one is going on, and after a bug."""
         self.failure: AgentTuiError | None = None
@@ -110,30 +89,59 @@ class Loop:
         journal cannot keep what happened the run fails, and nothing was done that it does not know. A bug is
         raised after the run was ended.
         """
-        run = _Run()
+        run = Run()
         self.ended = self.failure = None
         self._conversation.staged = prompt
+        return await self._live(run, prompt, lambda: self._answered(run, answers))
+
+    async def take_up(self, left: LeftCalls) -> RunEnded:
+        """Go on with a run that was left while calls waited outside: with their results, as `run` does."""
+        calls = [ProposedCall(key, call) for key, call in left.calls]
+        outside, results = dict(left.outside), dict(left.results)
+        run = Run(left.iterations, left.usage, begun=True)
+        run.round = Round(calls, self._conversation.messages, results, outside=outside)
+        self.ended = self.failure = None
+        return await self._live(run, None, lambda: self._taken_up(run))
+
+    async def compact(self) -> RunEnded:
+        """Summarise the oldest part of the conversation now, as a run of its own without a prompt."""
+        run = Run()
+        self.ended = self.failure = None
+        return await self._live(run, None, lambda: self._only_room(run))
+
+    def leave(self) -> bool:
+        """Let the run stop without an end, to be taken up later; False unless a call waits outside.
+
+        Cancel the run then: it raises `CancelledError`.
+        """
+        round_ = None if self._current is None else self._current.round
+        if round_ is None or not round_.waits_outside:
+            return False
+        round_.left = True
+        return True
+
+    async def _live(self, run: Run, prompt: Message | None, work: Work) -> RunEnded:
+        self._current = run
         try:
-            self.ended = await self._to_its_end(run, prompt, answers)
+            self.ended = await self._to_its_end(run, prompt, work)
         except HistoryError as error:
             self.failure = error
-            for ended in run.round.unrecorded if run.round is not None else ():
-                self._journal.emit(ended)
-            self._return_prompt(str(error))
-            self.ended = RunEnded("failed", str(error), run.iterations, run.usage)
-            self._journal.emit(self.ended)
+            self.ended = self._end_unkept(run, str(error))
+        finally:
+            self._current = None
         return self.ended
 
-    async def _to_its_end(self, run: _Run, prompt: Message | None, answers: Answers | None) -> RunEnded:
+    async def _to_its_end(self, run: Run, prompt: Message | None, work: Work) -> RunEnded:
         end: RunEnd
         try:
-            await self._journal.commit(RunStarted(prompt))
-            if answers is not None and (stopped := await self._take(answers)):
-                end, reason = "interrupted", stopped
-                self._return_prompt(reason)
-            else:
-                end, reason = await self._rounds(run)
+            if not run.begun:
+                await self._journal.commit(RunStarted(prompt))
+                run.begun = True
+            end, reason = await work()
         except asyncio.CancelledError:
+            if run.round is not None and run.round.left:
+                await self._journal.commit(*run.round.unrecorded)
+                raise
             end, reason = "interrupted", "by you"
             await self._keep_partial(run, "interrupted", reason)
         except ProviderError as error:
@@ -148,10 +156,26 @@ class Loop:
             raise
         return await self._end(run, end, reason)
 
-    async def _rounds(self, run: _Run) -> tuple[RunEnd, str]:
-        rounds = 0
+    async def _answered(self, run: Run, answers: Answers | None) -> tuple[RunEnd, str]:
+        if answers is not None and (stopped := await self._take(answers)):
+            self._return_prompt(stopped)
+            return "interrupted", stopped
+        return await self._rounds(run)
+
+    async def _taken_up(self, run: Run) -> tuple[RunEnd, str]:
+        ended = await self._finish_calls(run, run.round) if run.round else None
+        return ended or await self._rounds(run)
+
+    async def _only_room(self, run: Run) -> tuple[RunEnd, str]:
+        if await self._make_room(run):
+            return "completed", ""
+        return "failed", "there was nothing to summarise, or no summary came"
+
+    async def _rounds(self, run: Run) -> tuple[RunEnd, str]:
+        rounds = run.iterations
         while True:
             run.iterations += 1
+            await self._settings.tools.ready(self._tell)
             if self._compaction.is_due(self._settings.context_limit):
                 await self._make_room(run)
             answer, proposed = await self._ask(run)
@@ -171,25 +195,24 @@ class Loop:
 
     # --- one request ----------------------------------------------------------------------------------------
 
-    async def _ask(self, run: _Run) -> tuple[Message, list[ProposedCall]]:
+    async def _ask(self, run: Run) -> tuple[Message, list[ProposedCall]]:
         await self._stream(run)
         answer = run.reply.message()
         if answer is None:
             raise ProviderRefused("the server sent an empty answer")
-        run.usage = run.usage.plus(run.reply.usage)
         proposed = [ProposedCall(new_id(), call) for call in answer.tool_uses]
         bodies: list[Body] = [ToolProposed(each.key, each.call, answer.id) for each in proposed]
-        await self._commit_answer(answer, bodies)
-        run.reply = Accumulator()
+        await self._commit_answer(run, answer, bodies)
         return answer, proposed
 
-    async def _stream(self, run: _Run) -> None:
+    async def _stream(self, run: Run) -> None:
         attempt = 0
         while True:
             run.reply = Accumulator()
             self._journal.emit(RequestStarted(self._settings.model, run.iterations))
             try:
-                async with aclosing(self._provider.stream(self._request())) as events:
+                request = self._settings.request(self._conversation.for_request())
+                async with aclosing(self._provider.stream(request)) as events:
                     async for event in events:
                         run.reply.add(event)
                         self._journal.emit(event)
@@ -208,33 +231,13 @@ class Loop:
                 self._journal.emit(RequestRetrying(attempt, self._settings.retries, delay, str(error)))
                 await asyncio.sleep(delay)
 
-    async def compact(self) -> RunEnded:
-        """Summarise the oldest part of the conversation now, as a run of its own without a prompt."""
-        run = _Run()
-        await self._journal.commit(RunStarted(None))
-        try:
-            made = await self._make_room(run)
-        except asyncio.CancelledError:
-            return await self._end(run, "interrupted", "by you")
-        if not made:
-            return await self._end(run, "failed", "there was nothing to summarise, or no summary came")
-        return await self._end(run, "completed", "")
-
-    async def _make_room(self, run: _Run) -> bool:
+    async def _make_room(self, run: Run) -> bool:
         room = await self._compaction.make_room(self._settings.context_limit)
         run.usage = run.usage.plus(room.usage)
         return room.made
 
-    def _request(self) -> ModelRequest:
-        settings = self._settings
-        return ModelRequest(
-            model=settings.model,
-            messages=self._conversation.for_request(),
-            system_prompt=settings.system_prompt,
-            tools=settings.tools,
-            max_tokens=settings.max_tokens,
-            temperature=settings.temperature,
-        )
+    def _tell(self, level: Literal["info", "warning"], text: str) -> None:
+        self._journal.emit(Noticed(level, text))
 
     def _delay(self, error: ProviderError, attempt: int) -> float | None:
         """Seconds until the next attempt; None when there shall be none."""
@@ -248,11 +251,14 @@ class Loop:
 
     # --- one round of calls ---------------------------------------------------------------------------------
 
-    async def _run_calls(self, run: _Run, proposed: list[ProposedCall]) -> tuple[RunEnd, str] | None:
-        run.round = round_ = Round(proposed, self._conversation.messages)
+    async def _run_calls(self, run: Run, proposed: list[ProposedCall]) -> tuple[RunEnd, str] | None:
+        return await self._finish_calls(run, Round(proposed, self._conversation.messages))
+
+    async def _finish_calls(self, run: Run, round_: Round) -> tuple[RunEnd, str] | None:
+        run.round = round_
         await self._calls.run(round_)
         if not round_.handed:
-            await self._commit_results(round_)
+            await self._commit_results(run, round_)
         run.round = None
         if round_.stopped:
             return "interrupted", round_.stopped
@@ -263,46 +269,67 @@ class Loop:
         self._conversation.append(answers.message)
         return answers.stopped
 
-    async def _commit_results(self, round_: Round) -> None:
+    async def _commit_results(self, run: Run, round_: Round) -> None:
         message = round_.message()
         await self._journal.commit(*round_.unrecorded, MessageCommitted(message))
         self._conversation.append(message)
+        run.round = None
 
-    async def _answer_unrun(self, run: _Run, proposed: list[ProposedCall], words: str) -> None:
+    async def _answer_unrun(self, run: Run, proposed: list[ProposedCall], words: str) -> None:
         if not proposed:
             return
         run.round = round_ = Round(proposed, self._conversation.messages)
         for each in proposed:
             result = round_.results[each.key] = ToolResult(each.call.id, words, is_error=True)
             round_.unrecorded.append(ToolEnded(each.key, result, "not_run", 0.0))
-        await self._commit_results(round_)
-        run.round = None
+        await self._commit_results(run, round_)
 
     # --- ends -----------------------------------------------------------------------------------------------
 
-    async def _commit_answer(self, answer: Message, also: list[Body]) -> None:
-        staged = self._conversation.staged
-        opening = [] if staged is None else [staged]
-        committed: list[Body] = [MessageCommitted(message) for message in (*opening, answer)]
-        await self._journal.commit(*committed, *also)
-        for message in (*opening, answer):
+    async def _commit_answer(self, run: Run, answer: Message, also: list[Body]) -> None:
+        messages = self._with_prompt(answer)
+        await self._journal.commit(*map(MessageCommitted, messages), *also)
+        for message in messages:
             self._conversation.append(message)
+        run.usage, run.reply = run.usage.plus(run.reply.usage), Accumulator()
 
-    async def _end(self, run: _Run, end: RunEnd, reason: str) -> RunEnded:
+    def _with_prompt(self, answer: Message) -> list[Message]:
+        staged = self._conversation.staged
+        return [answer] if staged is None else [staged, answer]
+
+    async def _end(self, run: Run, end: RunEnd, reason: str) -> RunEnded:
         ended = RunEnded(end, reason, run.iterations, run.usage)
         await self._journal.commit(ended)
         return ended
 
-    async def _keep_partial(self, run: _Run, stop: StopReason, reason: str) -> None:
+    async def _keep_partial(self, run: Run, stop: StopReason, reason: str) -> None:
         if run.round is not None:
-            await self._commit_results(run.round)
+            await self._commit_results(run, run.round)
             return
         partial = run.reply.message(stop_reason=stop)
         if partial is not None:
-            run.usage = run.usage.plus(run.reply.usage)
-            await self._commit_answer(partial, [])
+            await self._commit_answer(run, partial, [])
         else:
             self._return_prompt(reason)
+
+    def _end_unkept(self, run: Run, reason: str) -> RunEnded:
+        """History failed: the conversation has all the same what happened, and history has it before more."""
+        messages: list[Message] = []
+        if run.begun and run.round is not None:
+            messages = [run.round.message()]
+        elif run.begun and (partial := run.reply.message(stop_reason="error")) is not None:
+            messages = self._with_prompt(partial)
+            run.usage = run.usage.plus(run.reply.usage)
+        ends = run.round.unrecorded if run.round is not None else []
+        for message in messages:
+            self._conversation.append(message)
+        self._return_prompt(reason)
+        ended = RunEnded("failed", reason, run.iterations, run.usage)
+        if run.begun:
+            self._journal.owe(*ends, *map(MessageCommitted, messages), ended)
+        else:
+            self._journal.emit(ended)
+        return ended
 
     def _return_prompt(self, reason: str) -> None:
         staged, self._conversation.staged = self._conversation.staged, None

@@ -90,7 +90,7 @@ class AgentOptions:
 
         Raises ValueError for a value that cannot be used.
         """
-        from agent_tui_core.config.profiles import OPENAI_BASE_URL, OPENAI_MODEL
+        from agent_tui_core.config.servers import OPENAI_BASE_URL, OPENAI_MODEL
 
         said = os.environ if environ is None else environ
         key, model = said.get("OPENAI_API_KEY") or None, said.get("AGENT_TUI_MODEL")

@@ -25,19 +25,32 @@ PATH_KEYS = {
 }
 """The input key of each built-in tool that names what it touches."""
 
-_COVERED = {
+EDITORS = frozenset({"Write", "Edit"})
+COVERED = {
     "Read": frozenset({"Read", "Glob", "Grep"}),
-    "Edit": frozenset({"Edit", "Write"}),
+    "Edit": EDITORS,
 }
+"""What a rule on one tool covers beside it."""
 _PROTECTED = re.compile(
-    r"(\.git|\.env(\..+)?|\.envrc|\.(bash|zsh)(rc|env|_profile|_login|_logout|_aliases)|\.profile|\.zprofile|\.zlogin"
-    r"|\.inputrc|\.gitconfig|\.gitmodules|\.git-credentials|\.husky|\.mcp\.json|\.vscode|\.idea|\.devcontainer"
-    r"|\.vimrc|\.exrc|\.emacs(\.d)?|\.agent-tui|\.claude(\.json)?|\.cursor|\.ssh|\.gnupg|\.npmrc|\.pypirc|\.netrc)\Z",
+    r"(\.git|\.gitconfig|\.gitmodules|\.git-credentials|\.husky|\.lefthook|\.pre-commit-config\.yaml"
+    r"|\.env(\..+)?|\.envrc|\.direnvrc|\.pam_environment"
+    r"|\.(bash|zsh|ksh|csh|tcsh)(rc|env|_profile|_login|_logout|_aliases)|\.z?profile|\.z?login|\.z?logout"
+    r"|\.inputrc|\.xinitrc|\.xprofile|\.xsession(rc)?|\.tmux\.conf|\.screenrc"
+    r"|\.mcp\.json|\.agent-tui|\.claude(\.json)?|\.cursor(rules)?|\.gemini|\.codex|\.qwen|\.kiro|\.windsurf"
+    r"|\.roo|\.cline|\.continue|\.aider\.conf\.yml|opencode\.jsonc?"
+    r"|\.vscode|\.idea|\.zed|\.fleet|\.devcontainer|\.g?vimrc|\.vim|\.nvimrc|\.exrc|\.emacs(\.d)?"
+    r"|\.pythonrc(\.py)?|\.pdbrc|\.gdbinit|\.lldbinit"
+    r"|\.ssh|\.gnupg|\.npmrc|\.pypirc|\.netrc)\Z",
     re.IGNORECASE,
 )
-_SETTINGS = frozenset({".config", "application support"})
-"""Folders in which the settings of these programs are protected."""
-_SETTINGS_OF = frozenset({"agent-tui", "git", "fish"})
+_SETTINGS = {
+    ".config": frozenset(
+        {"agent-tui", "git", "fish", "nvim", "zed", "code", "direnv", "systemd", "autostart"}
+    ),
+    "application support": frozenset({"agent-tui", "git", "fish", "code", "zed"}),
+    "share": frozenset({"agent-tui"}),
+}
+"""Folders of settings and data, and the programs whose part of them is protected."""
 _EXAMPLES = (
     *(".git", ".env", ".env.local", ".envrc", ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile"),
     *(
@@ -66,7 +79,7 @@ class PathRule:
     __slots__ = ("_compiled", "pattern", "tools")
 
     def __init__(self, tool: str, pattern: str) -> None:
-        self.tools = _COVERED.get(tool, frozenset({tool}))
+        self.tools = COVERED.get(tool, frozenset({tool}))
         self.pattern = pattern
         self._compiled: GitIgnoreSpec | None = None
 
@@ -124,7 +137,7 @@ def has_protected_name(names: Sequence[str]) -> bool:
     """Say whether one of the names of a path is protected; what no file system shows does not hide it."""
     plain = [_IGNORED.sub("", name) for name in names]
     return any(_PROTECTED.match(name) for name in plain) or any(
-        folder.lower() in _SETTINGS and name.lower() in _SETTINGS_OF for folder, name in pairwise(plain)
+        name.lower() in _SETTINGS.get(folder.lower(), ()) for folder, name in pairwise(plain)
     )
 
 

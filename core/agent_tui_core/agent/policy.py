@@ -15,7 +15,9 @@ from typing import Final, Literal, TypeAlias
 from agent_tui_core.agent.approvals import DenyCall, Settlement
 from agent_tui_core.agent.gate import AgentIdentity
 from agent_tui_core.agent.judgement import Judgement
-from agent_tui_core.agent.permissions import PermissionRules, Permissions, parse_rule, suggest_rule
+from agent_tui_core.agent.permissions import PermissionRules, Permissions
+from agent_tui_core.agent.rule import parse_rule
+from agent_tui_core.agent.suggestions import suggest_rule
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
@@ -41,7 +43,7 @@ class Policy:
 
     def rules(self) -> PermissionRules:
         """The rules as a layer."""
-        return PermissionRules(allow=self.allow)
+        return PermissionRules(allow=self.allow, layer=OPTION)
 
 
 def read_policy(said: Sequence[str]) -> Policy:
@@ -68,7 +70,7 @@ def _checked(rule: str) -> str:
         tool = parse_rule(rule).tool
     except ValueError as error:
         raise ConfigError(f"{safe_line(str(error))}; {remedy}", key=OPTION) from error
-    if tool not in TOOLS:
+    if tool not in TOOLS and not tool.startswith("mcp__"):
         raise ConfigError(
             f"there is no tool '{tool}'; {remedy}; the tools are {', '.join(TOOLS)}", key=OPTION
         )

@@ -5,8 +5,11 @@ Refuses to be exact: it reads the line widely, as deny rules do.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
+from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +23,7 @@ _BREAKS: Final = re.compile(r"[\s=:,;&|<>(){}`\"']+")
 _PATH_TESTS: Final = frozenset({"-path", "-name", "-ipath", "-iname", "-wholename"})
 _GLOB: Final = re.compile(r"[*?\[{]")
 _ALL_OF_IT: Final = re.compile(r"[.*?]+\Z")
+_LONGEST_PATH: Final = 4_096
 _MOST_FOLDERS: Final = 16
 _MOST_PLACES: Final = 2_000
 
@@ -49,6 +53,51 @@ def _names_protected(word: str, *, globs: bool) -> bool:
     return has_protected_name(names) or (
         globs and any(_GLOB.search(name) and could_be_protected(name) for name in names)
     )
+
+
+def protected_name_in(text: str) -> str | None:
+    """The first word of any text, or all of it, that is a path to something protected."""
+    words = (*_BREAKS.split(text), text)
+    return next((word for word in words if _names_protected(word, globs=True)), None)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """The short texts in an input, wherever they stand: long ones and those of several lines are no paths."""
+    match value:
+        case str() if len(value) <= _LONGEST_PATH and "\n" not in value:
+            yield value
+        case dict():
+            for name, each in value.items():
+                yield from texts_in(name)
+                yield from texts_in(each)
+        case list() | tuple():
+            for each in value:
+                yield from texts_in(each)
+
+
+def named_file(line: str, files: Collection[Path]) -> str | None:
+    """The first word of a line whose last name is that of one of these files, or may become it."""
+    names = {file.name for file in files}
+    plain = line.replace("\\\n", "").replace("\\", "")
+    for text in (plain, re.sub(r"[\"']", "", plain)):
+        for word in _BREAKS.split(text):
+            last = word.rstrip("/").rpartition("/")[2]
+            if last in names or (_GLOB.search(last) and fnmatch.filter(names, last)):
+                return word
+    return None
+
+
+def word_inside(line: str, folders: Collection[Path], cwd: Path) -> str | None:
+    """The first word of a line that names one of these folders or something in it."""
+    if not folders:
+        return None
+    plain = line.replace("\\\n", "").replace("\\", "")
+    words = dict.fromkeys((*_BREAKS.split(plain), *_BREAKS.split(re.sub(r"[\"']", "", plain))))
+    for word in islice(words, _MOST_PLACES):
+        path = Path(os.path.normpath(cwd / _expanded(word))) if word else cwd
+        if word and any(path.is_relative_to(folder) for folder in folders):
+            return word
+    return None
 
 
 def removes_too_much(line: str, cwd: Path) -> str | None:

@@ -54,6 +54,8 @@ class HookSettings:
     """What a broken hook amounts to; None asks when a person is there and denies when not."""
     compat: Switch = False
     """A broken hook counts for nothing, as in the contract that this follows."""
+    env_from: tuple[str, ...] = ()
+    """Names of variables of ours that the command inherits, like DBUS_SESSION_BUS_ADDRESS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,33 +10,30 @@ from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from agent_tui_core.config.equipment import EquipmentSettings
-from agent_tui_core.config.load import nearest
 from agent_tui_core.config.models import (
     DEFAULT_PROFILE,
     AgentSettings,
-    ProviderSettings,
     Settings,
-    base_url_problem,
     name_problem,
 )
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.config.paths import absolute, config_dir, data_dir
+from agent_tui_core.config.servers import (
+    OPENAI_BASE_URL,
+    OPENAI_MODEL,
+    ProviderProfile,
+    api_key,
+    named_provider,
+    providers,
+    replayed,
+)
 from agent_tui_core.config.taping import NO_TAPING, Taping
+from agent_tui_core.config.words import nearest
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.protocols import WireProtocol
 
-OPENAI_BASE_URL: Final = "https://api.openai.com/v1"
-OPENAI_MODEL: Final = "gpt-4.1-mini"
-"""What is asked at OpenAI when nobody named a model: its list of models has no useful first one."""
-OPENAI_KEY: Final = "OPENAI_API_KEY"
-ANTHROPIC_BASE_URL: Final = "https://api.anthropic.com/v1"
-ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
-REPLAY_BASE_URL: Final = "http://localhost/v1"
-"""Is never connected to."""
 MOST_AGENTS: Final = 64
 
 SYSTEM_PROMPT: Final = """\
@@ -68,19 +65,6 @@ class Flags:
     demo: bool = False
     data_dir: Path | None = None
     taping: Taping = NO_TAPING
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderProfile:
-    """A server to ask; the key stays in the environment, `api_key` fetches it."""
-
-    name: str
-    base_url: str
-    api_key_env: str | None
-    models: tuple[str, ...]
-    protocol: WireProtocol = "chat"
-    think_tags: bool = False
-    thinking: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,23 +124,21 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
     """Decide what to start; raises `ConfigError` for what cannot be used or does not fit together."""
     _check_flags(flags)
     workspace = _workspace(flags)
-    override = None if flags.demo else _override(flags, environ)
+    override = None if flags.demo else named_provider(flags.base_url, environ)
     taping = flags.taping.checked()
-    providers = _providers(settings, override, environ) if not flags.demo else {}
+    known = providers(settings, override, environ) if not flags.demo else {}
     if taping.replay is not None and not flags.demo:
-        providers = _replayed(providers)
+        known = replayed(known)
     table = {name: _profile(name, agent, workspace, flags) for name, agent in settings.agents.items()}
     if DEFAULT_PROFILE not in table:
         first = next(iter(table.values()), None) or _profile(
             DEFAULT_PROFILE, AgentSettings(), workspace, flags
         )
         table[DEFAULT_PROFILE] = replace(first, name=DEFAULT_PROFILE)
-    profiles = {
-        name: _placed(profile, providers, override, flags, environ) for name, profile in table.items()
-    }
-    agents = tuple(_agents(settings, flags, profiles, real=bool(providers)))
+    profiles = {name: _placed(profile, known, override, flags, environ) for name, profile in table.items()}
+    agents = tuple(_agents(settings, flags, profiles, real=bool(known)))
     used = {profile.provider for profile in profiles.values()}
-    kept = {name: provider for name, provider in providers.items() if name in used}
+    kept = {name: provider for name, provider in known.items() if name in used}
     for agent in agents:
         check_agent(agent, kept.get(agent.provider or ""), environ)
     return Plan(
@@ -192,30 +174,6 @@ def check_agent(profile: AgentProfile, provider: ProviderProfile | None, environ
         )
 
 
-def api_key(provider: ProviderProfile, environ: Mapping[str, str]) -> str | None:
-    """The key that belongs to this provider and to no other host; None when it takes none.
-
-    Raises `ConfigError` when its variable is empty or holds what no header can carry.
-    """
-    if provider.api_key_env is None:
-        return None
-    key = environ.get(provider.api_key_env, "").strip()
-    where = f"providers.{safe_line(provider.name)}.api_key_env"
-    if not key:
-        raise ConfigError(
-            f"the key is taken from the environment variable {provider.api_key_env}, which is not set. "
-            f"Set it (export {provider.api_key_env}=...), or remove api_key_env if the server takes no key",
-            key=where,
-        )
-    if not (key.isascii() and key.isprintable()):
-        raise ConfigError(
-            f"the environment variable {provider.api_key_env} holds characters that no key has; "
-            "was it pasted with a line break or with typographic quotes?",
-            key=where,
-        )
-    return key
-
-
 def _check_flags(flags: Flags) -> None:
     if flags.demo and (flags.base_url or flags.model):
         wrong = "--base-url" if flags.base_url else "--model"
@@ -237,52 +195,6 @@ def _workspace(flags: Flags) -> Path:
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {safe_line(str(folder))}", key="--workspace")
     return folder
-
-
-def _override(flags: Flags, environ: Mapping[str, str]) -> ProviderProfile | None:
-    """The provider that a flag or the environment names: it goes before every one in the file."""
-    for said_by, url in (("--base-url", flags.base_url), ("OPENAI_BASE_URL", environ.get("OPENAI_BASE_URL"))):
-        if not url:
-            continue
-        if problem := base_url_problem(url):
-            raise ConfigError(problem, key=said_by)
-        url = url.rstrip("/")
-        name = "openai" if url == OPENAI_BASE_URL else urlsplit(url).netloc
-        return ProviderProfile(name, url, OPENAI_KEY if environ.get(OPENAI_KEY) else None, ())
-    return None
-
-
-def _providers(
-    settings: Settings, override: ProviderProfile | None, environ: Mapping[str, str]
-) -> dict[str, ProviderProfile]:
-    if override is not None:
-        return {override.name: override}
-    if settings.providers:
-        return {name: _provider(name, provider) for name, provider in settings.providers.items()}
-    if environ.get(OPENAI_KEY):
-        return {"openai": ProviderProfile("openai", OPENAI_BASE_URL, OPENAI_KEY, ())}
-    if environ.get(ANTHROPIC_KEY):
-        return {"anthropic": ProviderProfile("anthropic", ANTHROPIC_BASE_URL, ANTHROPIC_KEY, (), "anthropic")}
-    return {}
-
-
-def _replayed(providers: Mapping[str, ProviderProfile]) -> dict[str, ProviderProfile]:
-    """The same without keys: no server is asked. Without one, one that offers what was recorded."""
-    if not providers:
-        return {"replay": ProviderProfile("replay", REPLAY_BASE_URL, None, ())}
-    return {name: replace(provider, api_key_env=None) for name, provider in providers.items()}
-
-
-def _provider(name: str, settings: ProviderSettings) -> ProviderProfile:
-    return ProviderProfile(
-        name,
-        settings.base_url.rstrip("/"),
-        settings.api_key_env,
-        settings.models,
-        settings.protocol,
-        settings.think_tags,
-        settings.thinking,
-    )
 
 
 def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> AgentProfile:

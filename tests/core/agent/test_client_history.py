@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tui_core import AgentOptions, Client, Image, Message, Reasoning, Text, Tool, ToolResult, ToolUse
-from agent_tui_core.config.profiles import OPENAI_BASE_URL
+from agent_tui_core.config.servers import OPENAI_BASE_URL
 from agent_tui_core.errors import BadRequest
 from scripted import Answer, Scripted, call, calls, says
 

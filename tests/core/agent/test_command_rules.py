@@ -12,11 +12,11 @@ from agent_tui_core.agent.permissions import (
     REMOVES_TOO_MUCH,
     PermissionRules,
     Permissions,
-    suggest_rule,
 )
 from agent_tui_core.agent.readonly import files_read
 from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
+from agent_tui_core.agent.suggestions import suggest_rule
 from agent_tui_core.config.modes import MODES, Mode
 
 
@@ -90,6 +90,7 @@ def test_a_deny_rule_for_git_meets_it_behind_its_own_options(workspace: Path) ->
 def test_what_may_hide_a_denied_command_is_asked_about(command: str, workspace: Path) -> None:
     assert behavior(PermissionRules(allow=["Bash"], deny=["Bash(rm *)"]), command, workspace) == "ask"
     denying = Permissions(PermissionRules(deny=["Bash(rm *)"]), mode="auto")
+    denying.unboxed = lambda: ""
     assert behavior(denying, command, workspace) == "ask"
     assert behavior(PermissionRules(allow=["Bash"]), command, workspace) == "allow"
 
@@ -291,6 +292,7 @@ def test_the_modes_stand_between_ask_rules_and_allow_rules(workspace: Path) -> N
     def said(tool: str, what: str) -> list[str]:
         key = "command" if tool == "Bash" else "file_path"
         layered = Permissions(rules)
+        layered.unboxed = lambda: ""  # commands run in a sandbox
         return [layered.in_mode(mode).judge(tool, {key: what}, cwd=workspace).behavior for mode in MODES]
 
     assert MODES == ("ask", "accept-edits", "plan", "auto")
@@ -302,11 +304,26 @@ def test_the_modes_stand_between_ask_rules_and_allow_rules(workspace: Path) -> N
     assert said("Write", "src/a.py") == ["deny"] * 4
     assert said("Write", ".env") == ["ask", "ask", "deny", "ask"]
     assert said("Edit", "a") == ["ask", "allow", "deny", "allow"]
-    assert said("Edit", "../a") == ["ask", "ask", "deny", "allow"]
+    assert said("Edit", "../a") == ["ask", "ask", "deny", "ask"]
     assert said("Bash", "git show HEAD:.env") == ["ask"] * 4
     assert said("Read", "src/a.py") == ["allow"] * 4
-    assert said("Read", "../a") == ["ask", "ask", "ask", "allow"]
-    assert said("mcp__x__y", "z") == ["ask", "ask", "deny", "allow"]
+    assert said("Read", "../a") == ["ask"] * 4
+    assert said("mcp__x__y", "z") == ["ask", "ask", "deny", "ask"]
+
+
+def test_without_a_sandbox_the_mode_auto_asks_and_says_why(workspace: Path) -> None:
+    permissions = Permissions(PermissionRules(allow=["Bash(make *)"], deny=["Bash(rm *)"]), mode="auto")
+    permissions.unboxed = lambda: "bwrap is not installed"
+    judged = permissions.judge("Bash", {"command": "npm i"}, cwd=workspace)
+    assert judged.behavior == "ask"
+    assert judged.reason.endswith("the mode auto allows only in a sandbox: bwrap is not installed")
+    assert behavior(permissions, "make x", workspace) == "allow"
+    assert behavior(permissions, "git status", workspace) == "allow"
+    assert behavior(permissions, "rm x", workspace) == "deny"
+    assert permissions.judge("Write", {"file_path": "a"}, cwd=workspace).behavior == "ask"
+    permissions.unboxed = lambda: ""
+    assert behavior(permissions, "npm i", workspace) == "allow"
+    assert permissions.judge("Write", {"file_path": "a"}, cwd=workspace).behavior == "allow"
 
 
 def test_a_mode_shares_what_a_person_remembers(workspace: Path) -> None:

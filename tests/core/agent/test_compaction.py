@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -132,8 +133,6 @@ async def test_room_is_made_before_the_limit_of_a_profile_and_comes_back_with_th
     long = Answer(text("w" * 2_000), finish(), usage(900, 600), DONE)
     the_plan = None
     async with LoopbackServer([long, say("A summary."), say("short"), say("third")]) as server:
-        import dataclasses
-
         base = planned(server.base_url, tmp_path)
         agents = tuple(dataclasses.replace(agent, context_limit=1_600) for agent in base.agents)
         the_plan = dataclasses.replace(base, agents=agents)
@@ -201,3 +200,16 @@ async def test_without_a_summary_the_run_ends_with_the_providers_own_words(tmp_p
         assert shown.state == "failed"
         assert "maximum context length" in shown.detail
         assert shown.returned is not None
+
+
+async def test_room_is_made_of_words_that_are_more_tokens_than_guessed(tmp_path: Path) -> None:
+    counted = [usage(900, 10), usage(1_700, 10)]
+    answers = [Answer(text("字" * 100), finish(), each, DONE) for each in counted]
+    async with LoopbackServer([*answers, say("A summary."), say("short")]) as server:
+        base = planned(server.base_url, tmp_path)
+        agent = dataclasses.replace(base.profiles["default"], name="a", tools=("Read",), context_limit=2_000)
+        async with open_session(dataclasses.replace(base, agents=(agent,))) as session:
+            for words in ("one", "two", "three"):
+                session.workers[0].prompt(words)
+                await settled(session)
+            assert session.workers[0].conversation.compaction is not None

@@ -75,7 +75,7 @@ class Bench:
                 ToolContext(folder, "agent"),
             ),
             self.journal,
-            LoopSettings("m", tools=self.registry.specs, **settings),
+            LoopSettings("m", tools=self.registry, **settings),
             jitter=lambda: 0.0,
         )
 
@@ -237,7 +237,7 @@ async def test_a_late_answer_and_a_second_answer_settle_nothing() -> None:
 
 async def test_a_remembered_rule_settles_the_other_questions_that_it_covers() -> None:
     permissions = Permissions()
-    desk = ApprovalDesk(permissions.session.add_allow)
+    desk = ApprovalDesk(lambda _request, answer: permissions.session.add_allow(answer.rule))
     gate = person(desk, permissions)
     names = ("t", "t", "other")
     wanted = [call(name, {}, id=str(n), place=n) for n, name in enumerate(names)]
@@ -305,7 +305,7 @@ async def test_a_file_that_changed_while_the_question_was_open_is_asked_about_ag
             ToolContext(tmp_path, "agent"),
         ),
         journal,
-        LoopSettings("m", tools=registry.specs),
+        LoopSettings("m", tools=registry),
     )
     run = asyncio.create_task(loop.run(Message("user", (Text("go"),))))
     await journal.until(ApprovalRequested)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_tui_core.agent.permissions import PermissionRules, Permissions, parse_rule, suggest_rule
+from agent_tui_core.agent.permissions import PermissionRules, Permissions
+from agent_tui_core.agent.rule import parse_rule
+from agent_tui_core.agent.suggestions import suggest_rule
 
 
 def judge(rules: PermissionRules, command: str) -> str:

@@ -14,93 +14,12 @@ from agent_tui_core.agent.permissions import PermissionRules, Permissions
 from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
 from shell_corpus import Attack, attacks, creates_marker, prepare, sandboxed
+from shell_everyday import EVERYDAY, EVERYDAY_RULES, layout
 
 ATTACKS = attacks()
 KINDS = tuple(dict.fromkeys(attack.kind for attack in ATTACKS))
 NOT_LOOKING = [attack for attack in ATTACKS if attack.kind not in {"git", "folders"}]
 LOOKING_AT_FILES = [attack for attack in ATTACKS if attack.kind in {"git", "folders"}]
-
-EVERYDAY_RULES = PermissionRules(
-    allow=[
-        "Bash(npm run *)",
-        "Bash(npm test *)",
-        "Bash(make *)",
-        "Bash(pytest *)",
-        "Bash(python -m pytest *)",
-        "Bash(cargo test *)",
-        "Bash(go test *)",
-        "Bash(ruff check *)",
-        "Bash(git add *)",
-        "Bash(git commit *)",
-        "Bash(git fetch *)",
-        "Bash(mkdir *)",
-        "Bash(grep *)",
-        "Edit(/build/**)",
-    ]
-)
-EVERYDAY = (
-    "git status",
-    "git status --short --branch",
-    "git log --oneline -10",
-    "git log --format='%h %an %s' --since=yesterday",
-    "git diff",
-    "git diff --stat HEAD~3 -- src",
-    "git diff --cached",
-    "git show HEAD:src/app.py",
-    "git branch -a",
-    "git blame -L 1,20 src/app.py",
-    "git rev-parse --abbrev-ref HEAD",
-    "git stash list",
-    "git ls-files '*.py' | wc -l",
-    "git --no-pager log -3 --graph --all",
-    "git add src/app.py && git commit -m 'Fix the (rare) crash; see #12'",
-    'git commit -m "It\'s done" -m "Nothing else & nothing more"',
-    "git fetch origin && git log HEAD..origin/main",
-    "ls",
-    "ls -la src",
-    "ls src/*.py",
-    "cat src/app.py",
-    "cat src/app.py | head -n 20",
-    "head -50 README.md; tail -n 5 README.md",
-    "cd src && ls -l && cat app.py",
-    "wc -l src/*.py",
-    "pwd",
-    'echo "all good"',
-    "printf '%s\\n' one two",
-    "grep -rn 'def main(' src",
-    "rg -n --glob '*.py' 'class \\w+' src | sort | uniq -c | sort -rn",
-    "find . -name '*.py' -not -path './.git/*' -type f",
-    "find src -maxdepth 2 \\( -name '*.py' -o -name '*.toml' \\) -print",
-    "sed -n '10,20p' src/app.py",
-    "test -f README.md && echo there || echo gone",
-    "which python; command -v node",
-    "sort README.md | uniq -c | head",
-    "diff src/app.py src/lib.py",
-    "stat -c %s README.md; file README.md; du -sh src",
-    "npm run build",
-    "npm run test -- --watch=false --reporter=dot",
-    "npm test 2>&1 | tail -20",
-    "timeout 60 make -j4 test > build/log.txt 2>&1",
-    "time python -m pytest -x -q tests/test_app.py::test_one",
-    "pytest -k 'a and not b' --maxfail=1 2>/dev/null",
-    "cargo test --all-features -- --nocapture",
-    "go test ./... -run TestOne -count=1",
-    "ruff check src && git diff --name-only",
-    "mkdir -p build/out && ls build",
-    "# what is here?\nls -la\n\n# and how much\ndu -sh .",
-    "date +%Y-%m-%d && uname -a && whoami",
-    "nice -n 10 make test",
-    "md5sum README.md | cut -d' ' -f1 | tr a-f A-F",
-)
-
-
-def layout(folder: Path) -> Path:
-    (folder / "src").mkdir(parents=True, exist_ok=True)
-    (folder / "build").mkdir(exist_ok=True)
-    (folder / ".git").mkdir(exist_ok=True)
-    for name in ("README.md", "src/app.py", "src/lib.py"):
-        (folder / name).write_text("x\n")
-    return folder
 
 
 def verdicts(attack: Attack, line: str, folder: Path) -> list[str]:
@@ -154,6 +73,11 @@ def test_every_attack_does_run_its_payload_in_bash(kind: str, tmp_path: Path) ->
     with ThreadPoolExecutor(4) as pool:
         failed = [line for line in pool.map(proves, enumerate(chosen)) if line is not None]
     assert failed == []
+
+
+@pytest.mark.skipif(not sandboxed(), reason="there is no bubblewrap to run attacks in")
+def test_enough_attacks_are_shown_to_be_real() -> None:
+    assert sum(attack.can_run for attack in ATTACKS) >= 300
 
 
 def test_where_everything_but_the_payload_is_allowed_no_attack_is() -> None:
@@ -268,6 +192,11 @@ def test_no_mutation_of_an_attack_is_allowed_and_still_runs(
         assert not creates_marker(attack, line, tmp_path_factory.mktemp("mutation")), line
 
 
+@pytest.fixture(scope="module")
+def everyday(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return layout(tmp_path_factory.mktemp("everyday"))
+
+
 @st.composite
 def requoted(draw: st.DrawFn) -> tuple[str, str]:
     """A command of plain words, and the same words quoted in other ways."""
@@ -290,12 +219,16 @@ def requoted(draw: st.DrawFn) -> tuple[str, str]:
 
 @given(requoted())
 @settings(max_examples=200, deadline=None)
-def test_other_quotes_do_not_change_what_is_read(case: tuple[str, str]) -> None:
+def test_other_quotes_change_neither_what_is_read_nor_the_verdict(
+    everyday: Path, case: tuple[str, str]
+) -> None:
     command, other = case
     before, after = parse(command), parse(other)
     assert not isinstance(before, Unreadable)
     assert not isinstance(after, Unreadable), (other, after.reason)
     assert [part.argv for part in before] == [part.argv for part in after]
+    judged = Permissions(EVERYDAY_RULES).judge("Bash", {"command": other}, cwd=everyday)
+    assert judged.behavior == "allow", (other, judged.reason)
 
 
 @given(st.text(max_size=60))

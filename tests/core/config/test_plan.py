@@ -14,16 +14,8 @@ from agent_tui_core.config.models import (
     ProviderSettings,
     Settings,
 )
-from agent_tui_core.config.profiles import (
-    OPENAI_MODEL,
-    SYSTEM_PROMPT,
-    Flags,
-    Plan,
-    ProviderProfile,
-    api_key,
-    check_agent,
-    plan,
-)
+from agent_tui_core.config.profiles import SYSTEM_PROMPT, Flags, Plan, check_agent, plan
+from agent_tui_core.config.servers import OPENAI_MODEL, ProviderProfile, api_key
 from agent_tui_core.errors import ConfigError
 
 LOCAL = ProviderSettings(base_url="http://127.0.0.1:9/v1", models=("small", "large"))
