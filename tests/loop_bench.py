@@ -138,9 +138,12 @@ class Bench:
         self.happened: list[Happened] = []
         self.records_left = 10**9
         """How often history can be written before the disk is full."""
+        self.refusals_left = 10**9
+        """How often it cannot be written then, before there is room again."""
         self.worker: Worker
         self.desk: ApprovalDesk
         self.events: list[Event]
+        self.journal: WorkerJournal
         self._subscription: Subscription
         self.run(self.revive())
 
@@ -200,13 +203,14 @@ class Bench:
         async def record(run_id: str, *bodies: Body) -> None:
             await asyncio.sleep(0)
             self.records_left -= 1
-            if self.records_left < 0:
+            if self.records_left < 0 < self.refusals_left:
+                self.refusals_left -= 1
                 raise HistoryError("the disk is full")
             happened.extend((run_id, self.loop.now, body) for body in bodies)
 
         folder = Path("/")
         outbox = Outbox("agent")
-        journal = WorkerJournal(outbox, record)
+        self.journal = journal = WorkerJournal(outbox, record)
         conversation = Conversation()
         schema: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}}
         tools = ToolRegistry(
@@ -216,11 +220,11 @@ class Bench:
             ]
         )
         permissions = Permissions(PermissionRules(allow=["Peek"]))
-        self.desk = ApprovalDesk(permissions.session.add_allow)
+        self.desk = ApprovalDesk(lambda _request, answer: permissions.session.add_allow(answer.rule))
         gate = PersonGate(AgentIdentity("agent", "a", "m", folder), permissions, self.desk)
         hooks = Hooks()
         calls = Calls(tools, hooks, gate, journal, ToolContext(folder, "agent"))
-        settings = LoopSettings("m", tools=tools.specs, max_tool_iterations=3, retries=2)
+        settings = LoopSettings("m", tools=tools, max_tool_iterations=2, retries=2)
         loop = Loop(self.model, conversation, calls, journal, settings, jitter=lambda: 1.0)
         who = WorkerIdentity("agent", 1, "a", "m", "p", folder)
         self.worker = Worker(who, conversation, outbox, journal, loop, hooks)
@@ -235,41 +239,62 @@ class Bench:
 
     # --- what always holds ----------------------------------------------------------------------------------
 
-    def check(self) -> None:
-        """Raise AssertionError when an invariant is broken."""
+    def check(self, *, wholly: bool = True) -> None:
+        """Raise AssertionError when an invariant is broken.
+
+        `wholly`: also what would be sent next (the model judges what is sent), and what history would tell.
+        """
+        sequence = [event.seq for event in self.events]
+        assert sequence == sorted(set(sequence)), "events are numbered in order"
+        if not self.worker.busy:
+            self._check_rest()
+            happened = self.told_to_history()
+            self._check_ends(happened)
+            if wholly:
+                self._check_told(happened)
+        if wholly:
+            self._check_request()
+
+    def _check_request(self) -> None:
         messages = self.worker.conversation.for_request()
         wire = request_body(ModelRequest("m", messages))["messages"]
         if wire:
             probe = [] if wire[-1]["role"] != "assistant" else [{"role": "user", "content": "and then?"}]
             check_messages([*wire, *probe])
-        sequence = [event.seq for event in self.events]
-        assert sequence == sorted(set(sequence)), "events are numbered in order"
-        if not self.worker.busy:
-            self._check_at_rest()
 
-    def _check_at_rest(self) -> None:
+    def told_to_history(self) -> list[Happened]:
+        """What history has, and what it will have before anything else."""
+        owed = [(run_id, self.loop.now, body) for run_id, bodies in self.journal.owed for body in bodies]
+        return [*self.happened, *owed]
+
+    def _check_rest(self) -> None:
         assert self.worker.state in AT_REST, self.worker.state
         assert self.desk.pending == ()
         assert self.running == []
         assert self.model.open == 0
         assert not asyncio.all_tasks(self.loop), "every task has ended"
-        for bodies in ([event.body for event in self.events], [body for _, _, body in self.happened]):
+
+    def _check_ends(self, happened: list[Happened]) -> None:
+        for bodies in ([event.body for event in self.events], [body for _, _, body in happened]):
             proposed = Counter(body.key for body in bodies if isinstance(body, ToolProposed))
             ended = Counter(body.key for body in bodies if isinstance(body, ToolEnded))
             assert proposed == ended, "each call has one end"
             assert set(proposed.values()) <= {1}
-        runs = [
-            (run_id, body) for run_id, _, body in self.happened if isinstance(body, RunStarted | RunEnded)
-        ]
+        runs = [(run_id, body) for run_id, _, body in happened if isinstance(body, RunStarted | RunEnded)]
         for (first, opening), (second, closing) in zip(runs[::2], runs[1::2], strict=True):
             assert first == second
             assert isinstance(opening, RunStarted)
             assert isinstance(closing, RunEnded)
-        committed = [body.message for _, _, body in self.happened if isinstance(body, MessageCommitted)]
+        committed = [body.message for _, _, body in happened if isinstance(body, MessageCommitted)]
         assert tuple(committed) == self.worker.conversation.messages, "history is the conversation"
         _check_alternation(committed)
-        replayed = [Event("agent", run_id, n, at, body) for n, (run_id, at, body) in enumerate(self.happened)]
-        seen, kept = told(self.events), told(replayed)
+        _check_results(happened)
+
+    def _check_told(self, happened: list[Happened]) -> None:
+        replayed = [Event("agent", run_id, n, at, body) for n, (run_id, at, body) in enumerate(happened)]
+        begun = {run_id for run_id, _, body in happened if isinstance(body, RunStarted)}
+        seen = told([each for each in self.events if each.run_id in begun or each.run_id is None])
+        kept = told(replayed)
         assert seen == kept, f"what was seen is what history tells: {seen} != {kept}"
 
 
@@ -301,6 +326,19 @@ def _check_alternation(messages: list[Message]) -> None:
         if message.role == "user":
             assert following is not None
             assert following.role == "assistant"
+
+
+def _check_results(happened: list[Happened]) -> None:
+    """The model reads of each call what its end says, and nothing else."""
+    keys: list[str] = []
+    ends = {body.key: body.result for _, _, body in happened if isinstance(body, ToolEnded)}
+    for _, _, body in happened:
+        if isinstance(body, ToolProposed):
+            keys.append(body.key)
+        elif isinstance(body, MessageCommitted) and body.message.role == "tool":
+            assert [ends[key] for key in keys] == list(body.message.tool_results)
+            keys.clear()
+    assert keys == []
 
 
 async def _cancel_all() -> None:

@@ -148,7 +148,10 @@ _FIRST: tuple[str, ...] = (
     ),
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+# Until when somebody outside may deliver the result of a call; without it a call ends with its program.
+_OUTSIDE: tuple[str, ...] = ("ALTER TABLE tool_calls ADD COLUMN until REAL",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _OUTSIDE)
 """Step n brings a file from version n to n + 1. Never change one that was released: add another."""
 
 

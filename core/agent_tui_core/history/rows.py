@@ -95,7 +95,7 @@ def change_of(run_id: str, body: Body) -> Change:
             return Change("ToolJudged", key, JUDGE, _judged_values(body))
         case ToolStarted(key):
             started: dict[str, SqlValue] = {"key": key, "executed_input": to_json(body.input)}
-            return Change("ToolStarted", key, START_CALL, started)
+            return Change("ToolStarted", key, START_CALL, started | {"until": body.until})
         case ToolEnded(key):
             return Change("ToolEnded", key, END_CALL, _ended_values(body))
         case Compacted():
@@ -223,8 +223,7 @@ class StoredRows:
             case "ToolJudged":
                 return _judged(self._row(self.calls, kind, ref))
             case "ToolStarted":
-                row = self._row(self.calls, kind, ref)
-                return ToolStarted(row.text("key"), row.parsed("executed_input").object("executed_input"))
+                return _started(self._row(self.calls, kind, ref))
             case "ToolEnded":
                 return _ended(self._row(self.calls, kind, ref))
             case "Compacted":
@@ -293,6 +292,14 @@ def _judged(row: Fields) -> ToolJudged:
         rule=row.maybe_text("rule"),
         input=row.parsed("judged_input").object("judged_input"),
         waited=row.number("waited"),
+    )
+
+
+def _started(row: Fields) -> ToolStarted:
+    return ToolStarted(
+        key=row.text("key"),
+        input=row.parsed("executed_input").object("executed_input"),
+        until=None if row.absent("until") else row.number("until"),
     )
 
 

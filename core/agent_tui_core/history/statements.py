@@ -32,7 +32,7 @@ JUDGE = """
     WHERE key = :key AND conversation_id = :conversation_id AND judged_at IS NULL AND ended_at IS NULL
 """
 START_CALL = """
-    UPDATE tool_calls SET started_at = :at, executed_input = :executed_input
+    UPDATE tool_calls SET started_at = :at, executed_input = :executed_input, until = :until
     WHERE key = :key AND conversation_id = :conversation_id AND started_at IS NULL AND ended_at IS NULL
 """
 END_CALL = """

@@ -18,6 +18,7 @@ from typing import TypeVar
 from agent_tui_core.blocks import JsonObject, Text
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import Body
+from agent_tui_core.history.calls import FoundCall, find_call
 from agent_tui_core.history.files import explain, make_private
 from agent_tui_core.history.migrations import connect, migrate
 from agent_tui_core.history.rows import Change, change_of, entries_of, fields_of, storable
@@ -147,12 +148,20 @@ class History:
         """Return the sessions in which something happened last, newest first."""
         return await self._read(lambda connection: _summaries(connection, limit))
 
+    async def find(self, session_id: str | None = None) -> str:
+        """Return the whole id of the session that `load` would return; raises what `load` raises."""
+        return await self._read(lambda connection: _chosen(connection, session_id))
+
     async def load(self, session_id: str | None = None) -> StoredSession:
         """Return a session: by the beginning of its id, or the newest in which something was said.
 
         Raises HistoryError when there is none, or more than one; it names the candidates.
         """
         return await self._read(lambda connection: _load(connection, session_id))
+
+    async def find_call(self, key: str) -> FoundCall | None:
+        """Return the call with this key, in whatever session; None when there was none."""
+        return await self._read(lambda connection: find_call(connection, key))
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Return the messages that hold all these beginnings of words, newest first."""
@@ -231,8 +240,12 @@ def _title(row: Fields) -> str:
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
 
 
+def _chosen(connection: sqlite3.Connection, prefix: str | None) -> str:
+    return _newest(connection) if prefix is None else _only(connection, prefix)
+
+
 def _load(connection: sqlite3.Connection, prefix: str | None) -> StoredSession:
-    session_id = _newest(connection) if prefix is None else _only(connection, prefix)
+    session_id = _chosen(connection, prefix)
     found = connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
     row = fields_of(found, f"history row sessions {session_id}")
     conversations = connection.execute(

@@ -1,15 +1,18 @@
 """Owns the JSON form of messages, blocks, usage and previews; refuses to lose anything on the way.
 
-The standard library's JSON is used, not a faster one: lone surrogates, huge integers and non-finite numbers
-in a model's arguments must come back as they were.
+The standard library's JSON is used where lone surrogates, huge integers or non-finite numbers in a model's
+arguments must come back as they were; a faster one for all else: megabytes of text must not hold up a key.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from typing import Literal, NoReturn, TypeAlias, TypeVar, get_args
+
+import msgspec
 
 from agent_tui_core.blocks import ContentBlock, Image, Json, JsonObject, Reasoning, Text, ToolResult, ToolUse
 from agent_tui_core.errors import HistoryError
@@ -23,6 +26,9 @@ Chosen = TypeVar("Chosen", bound=str)
 
 def to_json(value: object) -> str:
     """Return JSON text that SQLite can hold; HistoryError when the value has no JSON form."""
+    with suppress(TypeError, ValueError, RecursionError):
+        if _is_usual(value):
+            return msgspec.json.encode(value).decode()
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
         if not text.isascii():
@@ -33,6 +39,21 @@ def to_json(value: object) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise HistoryError(f"this cannot be written as JSON, so nothing was kept: {error}") from error
     return text
+
+
+def _is_usual(value: object) -> bool:
+    """Whether every JSON writes this value alike."""
+    match value:
+        case bool() | str() | None:
+            return True
+        case int():
+            return abs(value) < 2**53
+        case dict():
+            return all(type(key) is str and _is_usual(inner) for key, inner in value.items())
+        case list() | tuple():
+            return all(map(_is_usual, value))
+        case _:
+            return False
 
 
 def message_form(message: Message) -> dict[str, object]:

@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from typing import Final, Literal, Protocol
 
 from agent_tui_core.errors import ProviderError, StreamMalformed, StreamTruncated
-from agent_tui_core.events import AnswerEnded, ReasoningDelta, StreamEvent, TextDelta, UsageReported
+from agent_tui_core.events import (
+    AnswerEnded,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolUseDelta,
+    UsageReported,
+)
 from agent_tui_core.messages import StopReason, Usage
 from agent_tui_core.wire.call_pieces import CallPieces
 from agent_tui_core.wire.json_text import decoded
@@ -21,6 +29,8 @@ from agent_tui_core.wire.thinking import Piece, ProseKeeper
 
 DONE: Final = "[DONE]"
 _MOST_QUOTED: Final = 120
+TOGETHER: Final = 16
+"""Pieces that become one where that many, or more, came in one reading."""
 
 
 class AnswerStream(Protocol):
@@ -28,13 +38,15 @@ class AnswerStream(Protocol):
 
     done: bool
     """Nothing that follows counts: stop reading, call `close`."""
+    failed: ProviderError | None
+    """What the answer ended in; what came before it is returned first. `close` and `whole` set it too."""
 
     def feed(self, event: ServerSentEvent) -> list[StreamEvent]:
         """Read one event; raises `ProviderError` for an error in it and for what is none of this protocol."""
         ...
 
     def close(self, pending: ServerSentEvent | None = None) -> list[StreamEvent]:
-        """End the input; the last events, `AnswerEnded` last, or the `ProviderError` that it ended in."""
+        """End the input; the last events, `AnswerEnded` last; with none, raise what the answer ended in."""
         ...
 
     def whole(self, body: bytes) -> list[StreamEvent]:
@@ -47,12 +59,12 @@ class AnswerReader(ABC):
 
     def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
         self.done = False
-        """The end mark came, or an error that `close` raises: nothing that follows counts."""
+        """The end mark came, or an error: nothing that follows counts."""
+        self.failed: ProviderError | None = None
         self._calls = CallPieces(tool_names)
         self._prose = ProseKeeper(think_tags=think_tags)
         self._usage = Usage()
         self._reason: str | None = None
-        self._failed: ProviderError | None = None
         self._started = False
 
     def feed(self, event: ServerSentEvent) -> list[StreamEvent]:
@@ -61,37 +73,48 @@ class AnswerReader(ABC):
         When the event holds a part of the answer before its error, the part is returned, `done` is set and
         the error is raised by the next call.
         """
-        if self._failed is not None:
-            raise self._failed
+        if self.failed is not None:
+            raise self.failed
         events: list[StreamEvent] = []
         if self.done:
             return events
         try:
             self._read(event, events)
         except ProviderError as error:
-            self._failed, self.done = error, True
+            self.failed, self.done = error, True
+            events += self._settled(self._prose.close())
             if not events:
                 raise
         except RecursionError as error:
-            self._failed, self.done = no_chunk(event.data, "it is nested too deep"), True
-            raise self._failed from error
+            self.failed, self.done = no_chunk(event.data, "it is nested too deep"), True
+            raise self.failed from error
         return events
 
     def close(self, pending: ServerSentEvent | None = None) -> list[StreamEvent]:
         """End the input; return the last events, `AnswerEnded` last.
 
-        `pending`, what the parser had not ended, counts if it is `[DONE]` or one whole chunk. Raises what
-        `feed` still had to raise, `StreamTruncated` when neither a finish reason nor the end mark came,
-        `StreamMalformed` when the answer is empty, `ProviderRefused` when its finish reason is a failure.
+        `pending`, what the parser had not ended, counts if it is `[DONE]` or one whole chunk. An answer can
+        end in what `feed` still had to raise, in `StreamTruncated` when neither a finish reason nor the end
+        mark came, in `StreamMalformed` when it is empty, in `ProviderRefused` when its finish reason is a
+        failure: that is `failed` then, and raised when no event is left to return.
         """
         events: list[StreamEvent] = []
-        if pending is not None and not self.done and _is_whole(pending):
-            events += self.feed(pending)
-        if self._failed is not None:
-            raise self._failed
-        events += self._finish()
-        events += self._settled(self._prose.close())
-        events += self._calls.close()
+        try:
+            if pending is not None and not self.done and _is_whole(pending):
+                events += self.feed(pending)
+            if self.failed is None:
+                events += self._finish()
+            events += self._settled(self._prose.close())
+            events += self._calls.close()
+            if self.failed is None:
+                events += self._closing()
+        except ProviderError as error:
+            self.failed = error
+        if self.failed is not None and not events:
+            raise self.failed
+        return events
+
+    def _closing(self) -> list[StreamEvent]:
         if self._reason is None and not self.done:
             raise StreamTruncated(
                 "the answer broke off: the server ended it without a finish reason"
@@ -101,25 +124,34 @@ class AnswerReader(ABC):
         stop_reason = self._stop_reason()
         if not self._started:
             raise StreamMalformed(_nothing_came(stop_reason))
-        events += self._sign()
-        events.append(AnswerEnded(stop_reason, self._reason))
-        return events
+        return [*self._sign(), AnswerEnded(stop_reason, self._reason)]
 
     def whole(self, body: bytes) -> list[StreamEvent]:
         """Read a body that came in the place of a stream: a whole JSON answer, or an event stream after all.
 
-        Raises `ProviderRefused` for an error and for a page of words, `StreamMalformed` for anything else.
+        An error is `failed`, and raised when nothing came before it, as in `close`: `ProviderRefused` for
+        the server's own and for a page of words, `StreamMalformed` for anything else.
         """
         text = body.decode("utf-8", "replace").removeprefix("\ufeff").strip()
         if text.startswith(("data:", "event:", ":")):
             parser = SseParser(max_event_bytes=len(body))
-            events = [event for sent in parser.feed(body) for event in self.feed(sent)]
-            return events + self.close(parser.close())
+            return self._read_all(parser.feed(body), parser.close())
         if text and text[0] not in "{[":
             raise refusal_of(text)
-        events = self.feed(ServerSentEvent(data=text))
-        self.done = True
-        return events + self.close()
+        return self._read_all([ServerSentEvent(data=text), ServerSentEvent(data=DONE)])
+
+    def _read_all(
+        self, body: list[ServerSentEvent], pending: ServerSentEvent | None = None
+    ) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        with suppress(ProviderError):  # it is `failed` now
+            for sent in body:
+                events += self.feed(sent)
+        with suppress(ProviderError):
+            events += self.close(pending)
+        if self.failed is not None and not events:
+            raise self.failed
+        return events
 
     @abstractmethod
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
@@ -140,7 +172,8 @@ class AnswerReader(ABC):
     def _say(self, kind: Literal["text", "reasoning"], text: str, events: list[StreamEvent]) -> None:
         if text:
             self._started = True
-            events += self._settled(self._prose.feed(kind, text))
+            for settled, piece in self._prose.feed(kind, text):
+                events.append(TextDelta(piece) if settled == "text" else ReasoningDelta(piece))
 
     def _report(self, usage: Usage, events: list[StreamEvent]) -> None:
         largest = self._usage.maximum(usage)
@@ -150,6 +183,51 @@ class AnswerReader(ABC):
 
     def _settled(self, pieces: Iterable[Piece]) -> list[StreamEvent]:
         return [TextDelta(text) if kind == "text" else ReasoningDelta(text) for kind, text in pieces]
+
+
+def joined(events: list[StreamEvent]) -> list[StreamEvent]:
+    """The same events; where many came at once, up to `TOGETHER` neighbouring pieces of one kind are one.
+
+    A few pieces stay what they are: who receives them sees an answer grow.
+    """
+    if len(events) < TOGETHER:
+        return events
+    kept: list[StreamEvent] = []
+    pieces: list[str] = []
+    for event in events:
+        last = kept[-1] if kept and len(pieces) < TOGETHER - 1 else None
+        if isinstance(event, TextDelta) and isinstance(last, TextDelta):
+            pieces.append(event.text)
+        elif isinstance(event, ReasoningDelta | ToolUseDelta) and _goes_on(last, event):
+            pieces.append(event.text if isinstance(event, ReasoningDelta) else event.arguments)
+        else:
+            _join(kept, pieces)
+            kept.append(event)
+    _join(kept, pieces)
+    return kept
+
+
+def _goes_on(last: StreamEvent | None, event: ReasoningDelta | ToolUseDelta) -> bool:
+    if type(last) is not type(event) or event.opaque is not None:
+        return False
+    if isinstance(last, ToolUseDelta) and isinstance(event, ToolUseDelta):
+        return (last.call, last.id, last.name) == (event.call, event.id, event.name)
+    return isinstance(last, ReasoningDelta) and last.opaque is None
+
+
+def _join(kept: list[StreamEvent], pieces: list[str]) -> None:
+    if not pieces:
+        return
+    match kept[-1]:
+        case TextDelta(text):
+            kept[-1] = TextDelta("".join((text, *pieces)))
+        case ReasoningDelta(text):
+            kept[-1] = ReasoningDelta("".join((text, *pieces)))
+        case ToolUseDelta(call, id_, name, arguments, opaque):
+            kept[-1] = ToolUseDelta(call, id_, name, "".join((arguments, *pieces)), opaque)
+        case _:
+            raise AssertionError("only pieces go on")
+    pieces.clear()
 
 
 def no_chunk(data: str, why: str) -> StreamMalformed:

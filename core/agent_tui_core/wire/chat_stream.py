@@ -19,7 +19,10 @@ from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended, mended_json
 from agent_tui_core.wire.thinking import prose, reasoning, reasoning_details
 from agent_tui_core.wire.usage import usage_in
+from agent_tui_core.wire.usual_chunk import usual_text
 
+_PATIENCE: Final = 8
+"""Unusual chunks in a row after which an answer's chunks are not tried as usual ones any more."""
 _LENGTH: Final = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 )
@@ -74,10 +77,18 @@ class ChatStream(AnswerReader):
     def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
         super().__init__(tool_names, think_tags=think_tags)
         self._sends_back_content = False
+        self._unusual = 0
+        """Chunks since the last usual one."""
 
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
         if event.event == "error":
             raise refusal_of(event.data)
+        if self._unusual < _PATIENCE:
+            if text := usual_text(event.data):
+                self._unusual = 0
+                self._say("text", text, events)
+                return
+            self._unusual += 1
         try:
             chunk = decoded(event.data)
         except ValueError as error:
@@ -170,8 +181,12 @@ class ChatStream(AnswerReader):
 
 
 def whole_answer(body: bytes, tool_names: Collection[str] = ()) -> list[StreamEvent]:
-    """Read a body that came in the place of a stream; see `AnswerReader.whole`."""
-    return ChatStream(tool_names).whole(body)
+    """Read a body that came in the place of a stream; raises what it ended in. See `AnswerReader.whole`."""
+    stream = ChatStream(tool_names)
+    events = stream.whole(body)
+    if stream.failed is not None:
+        raise stream.failed
+    return events
 
 
 def _first_choice(choices: Json) -> JsonObject | None:

@@ -50,8 +50,8 @@ class SseParser:
         self._id = ""
         self._errors: list[bytes] = []
         self._broken: StreamMalformed | None = None
-        self._between = False
-        """Nothing is begun: the next byte begins a block."""
+        self._idle = False
+        """No block is begun, but for the piece of its first line that is the tail."""
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Take the next bytes and return the events that they complete.
@@ -59,8 +59,16 @@ class SseParser:
         Raises `StreamMalformed` once a line or the data of an event is over the limit. Events that the same
         bytes completed before are returned first; the error then comes with the next call.
         """
-        if self._between and b"\r" not in chunk and (usual := self._usual(chunk)):
-            return usual
+        if self._idle and b"\r" not in chunk:
+            if not self._tail and (usual := self._usual(chunk)):
+                return usual
+            if b"\n" in chunk:
+                if usual := self._whole_events(chunk):
+                    return usual
+            elif (size := self._tail_size + len(chunk)) <= self._limit:
+                self._tail.append(chunk)
+                self._tail_size = size
+                return []
         if self._broken is not None:
             raise self._broken
         events: list[ServerSentEvent] = []
@@ -68,13 +76,13 @@ class SseParser:
             self._feed(chunk, events)
         except StreamMalformed as error:
             self._broken = error
-            self._between = False
+            self._idle = False
             self._tail.clear()
             self._data.clear()
             if not events:
                 raise
-        begun = self._tail or self._data or self._event or self._errors or self._after_cr
-        self._between = self._head is None and self._broken is None and not begun
+        begun = self._data or self._event or self._errors or self._after_cr
+        self._idle = self._head is None and self._broken is None and not begun
         return events
 
     def close(self) -> ServerSentEvent | None:
@@ -138,11 +146,27 @@ class SseParser:
         self._head = None
         return head.removeprefix(_BOM)
 
+    def _whole_events(self, chunk: bytes) -> list[ServerSentEvent] | None:
+        """Return the events that end in the chunk if they are usual, and keep what follows."""
+        end = chunk.rfind(b"\n\n") + 2
+        rest = chunk[end:]
+        if end == 1 or b"\n" in rest or len(rest) > self._limit:
+            return None
+        tail = self._tail
+        usual = self._usual(b"".join((*tail, chunk[:end])) if tail else chunk[:end])
+        if usual is not None:
+            self._tail, self._tail_size = [rest] if rest else [], len(rest)
+        return usual
+
     def _usual(self, lines: bytes) -> list[ServerSentEvent] | None:
         """Return the events of lines that are nothing but events of one `data: ` line each."""
-        if lines[:6] != b"data: " or lines[-2:] != b"\n\n" or len(lines) > self._limit:
+        if not lines.startswith(b"data: ") or lines[-2:] != b"\n\n" or len(lines) > self._limit:
             return None
-        text, committed = _decode(lines[6:-2]), self._id
+        try:
+            text = lines[6:-2].decode()  # half the price of naming an error handler
+        except UnicodeDecodeError:
+            text = lines[6:-2].decode("utf-8", "replace")
+        committed = self._id
         if "\n" not in text:
             self.last_event_id = committed
             return [ServerSentEvent("message", text, committed)]
@@ -200,7 +224,4 @@ class SseParser:
 
 
 def _decode(value: bytes) -> str:
-    try:
-        return value.decode()  # half the price of naming an error handler
-    except UnicodeDecodeError:
-        return value.decode("utf-8", "replace")
+    return value.decode("utf-8", "replace")

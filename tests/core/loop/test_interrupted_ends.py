@@ -9,7 +9,7 @@ import pytest
 
 from agent_tui_core.agent.approvals import AllowOnce
 from agent_tui_core.events import AnswerEnded, RunEnded, TextDelta, ToolEnded, ToolProposed, ToolUseDelta
-from agent_tui_core.processes.runner import TERM_GRACE
+from agent_tui_core.processes.child import TERM_GRACE
 from agent_tui_core.runtime.session import open_session
 from loop_bench import Bench
 from loopback import LoopbackServer

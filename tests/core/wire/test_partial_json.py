@@ -138,10 +138,10 @@ def test_half_characters_in_arguments_are_mended_in_values_and_keys() -> None:
 @pytest.mark.parametrize("filling", ['\\"', '"', "\\", "[", "{", "a", '":"', "\\u0041", "é"])
 def test_five_megabytes_are_no_reason_to_hang(filling: str) -> None:
     raw = '{"a": "' + filling * (5_000_000 // len(filling))
-    begun = time.perf_counter()
+    begun = time.process_time()
     partial_object(raw)
     parse_arguments(raw)
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 @given(st.lists(st.text(alphabet="a\ud83d\ude00é")))

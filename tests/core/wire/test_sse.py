@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent_tui_core.errors import StreamMalformed
 from agent_tui_core.wire.sse import ServerSentEvent, SseParser
+from properties import tried
 
 Parsed = tuple[list[ServerSentEvent], ServerSentEvent | None, str, int | None]
 
@@ -155,6 +156,7 @@ def pieces() -> Iterator[bytes]:
     )
 
 
+@tried()
 @given(st.lists(st.sampled_from(sorted(pieces())), max_size=24).map(b"".join), st.data())
 def test_any_bytes_in_any_slices_mean_what_the_standard_says(body: bytes, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=8))
