@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench soak snapshots screenshot clean
+.PHONY: help run test check bench soak devmode snapshots screenshot clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,8 +34,11 @@ check: $(VENV)/.dev ## lint, types, floors and tests: before each commit
 	$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory test
 
-bench: $(VENV)/.dev ## measure what the README quotes
-	@$(BIN)/python bench/startup.py $(ARGS)
+$(VENV)/.bench: $(VENV)/.dev pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]' && touch $@
+
+bench: $(VENV)/.bench ## measure what the README quotes; make bench QUICK=1 takes a minute
+	@QUICK=$(QUICK) $(BIN)/python bench/run.py
 
 snapshots: $(VENV)/.dev ## record the screen snapshots anew; look at each before you commit it
 	@$(BIN)/python -m pytest tests/tui -k snapshot --snapshot-update $(ARGS)
@@ -43,8 +46,12 @@ snapshots: $(VENV)/.dev ## record the screen snapshots anew; look at each before
 screenshot: $(VENV)/.dev ## make the README's picture from the real app
 	@$(BIN)/python docs/screenshot.py
 
-soak: $(VENV)/.dev ## the slow tests
-	@$(BIN)/python -m pytest -m soak $(ARGS)
+soak: $(VENV)/.dev ## the slow tests, and 100,000 examples of each property
+	@$(BIN)/python -m pytest -m soak
+	@$(BIN)/python bench/soak.py $(ARGS)
+
+devmode: $(VENV)/.dev ## the suite in Python's development mode, each warning an error
+	@$(BIN)/python -W error -X dev -m pytest -n 3 --dist=worksteal --timeout 300 $(ARGS)
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache snapshot_report.html

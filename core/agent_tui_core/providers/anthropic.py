@@ -16,8 +16,7 @@ import httpx
 from agent_tui_core.errors import BadRequest
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import ModelRequest
-from agent_tui_core.providers.base import ModelProvider
-from agent_tui_core.providers.server import ModelServer, asked_again, checked_key
+from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, checked_key
 from agent_tui_core.wire.anthropic import (
     DEFAULT_MAX_TOKENS,
     LEAST_MAX_TOKENS,
@@ -47,7 +46,7 @@ class _Manner:
     max_tokens: int = DEFAULT_MAX_TOKENS
 
 
-class AnthropicProvider(ModelProvider):
+class AnthropicProvider(ServedProvider):
     """A model's server behind `base_url`, asked through a client that others share."""
 
     def __init__(
@@ -65,19 +64,10 @@ class AnthropicProvider(ModelProvider):
         """
         key = checked_key(api_key)
         headers = {"anthropic-version": API_VERSION} | ({"x-api-key": key} if key else {})
-        self._server = ModelServer(client, base_url, headers, endpoint="messages")
-        self._has_key = bool(key)
-        self._think_tags = think_tags
+        server = ModelServer(client, base_url, headers, endpoint="messages")
+        super().__init__(server, has_key=bool(key), think_tags=think_tags)
         self._thinking: Thinking = "adaptive" if thinking else "off"
         self._manners: dict[str, _Manner] = {}
-
-    @property
-    def base_url(self) -> str:
-        """The address that was configured, without a slash at its end."""
-        return self._server.base_url
-
-    def __repr__(self) -> str:
-        return f"AnthropicProvider({self.base_url!r}, api_key={'***' if self._has_key else None})"
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Ask the model once; see `ModelProvider.stream`.
@@ -100,9 +90,6 @@ class AnthropicProvider(ModelProvider):
     async def models(self) -> list[str]:
         """The names of the models that the server offers, the newest first; raises `ProviderError`."""
         return await self._server.models({"limit": _MOST_MODELS})
-
-    async def aclose(self) -> None:
-        """Nothing to release: the client belongs to the session."""
 
 
 @dataclass(slots=True)

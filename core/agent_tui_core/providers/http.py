@@ -13,9 +13,11 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
+from urllib.request import getproxies
 
 import httpcore
 import httpx
+import msgspec
 
 from agent_tui_core.errors import (
     BadRequest,
@@ -27,8 +29,9 @@ from agent_tui_core.errors import (
     StreamTruncated,
 )
 from agent_tui_core.events import StreamEvent
+from agent_tui_core.providers.direct import DirectTransport
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.answer import AnswerStream
+from agent_tui_core.wire.answer import AnswerStream, joined
 from agent_tui_core.wire.refusals import refusal
 from agent_tui_core.wire.sse import SseParser
 from agent_tui_core.wire.surrogates import mended
@@ -59,12 +62,13 @@ def http_client(
     Ends in `ConfigError` when the environment names a proxy or certificates that cannot be used.
     """
     try:
+        direct = None if transport else DirectTransport()
         return httpx.AsyncClient(
-            transport=transport,
+            transport=transport or (None if _has_proxy() else direct),
             timeout=httpx.Timeout(idle_timeout, connect=connect_timeout),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30.0),
             follow_redirects=False,
-            mounts=None if transport else dict.fromkeys(_DIRECT),
+            mounts=None if transport else dict.fromkeys(_DIRECT, direct),
             headers={"User-Agent": "agent-tui", "Accept-Encoding": "identity"},
         )
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
@@ -72,6 +76,10 @@ def http_client(
         raise ConfigError(
             f"the network cannot be set up ({why}): check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE"
         ) from error
+
+
+def _has_proxy() -> bool:
+    return not {"http", "https", "all"}.isdisjoint(getproxies())
 
 
 async def stream_events(
@@ -213,7 +221,10 @@ async def _send(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Resp
 
 
 def _encode(body: Mapping[str, Any]) -> bytes:
-    return mended(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
+    try:
+        return msgspec.json.encode(body)
+    except (TypeError, ValueError, OverflowError):  # half characters, and numbers that no 64 bits hold
+        return mended(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 async def _answer(response: httpx.Response, stream: AnswerStream) -> AsyncGenerator[StreamEvent, None]:
@@ -230,6 +241,8 @@ async def _answer(response: httpx.Response, stream: AnswerStream) -> AsyncGenera
             raise StreamMalformed(f"{host(response.url)} sent a JSON answer of more than 16 MiB")
         for event in stream.whole(document):
             yield event
+        if stream.failed is not None:
+            raise stream.failed
         return
     async with aclosing(_events(response.request, chunks, head, stream)) as events:
         async for event in events:
@@ -263,10 +276,12 @@ async def _events(
     parser, chunk, started = SseParser(), head, False
     broken: httpx.HTTPError | None = None
     while True:
-        for sent in parser.feed(chunk):
-            for event in stream.feed(sent):
-                started = True
-                yield event
+        said, wrong = _said(parser, stream, chunk)
+        for event in said:
+            started = True
+            yield event
+        if wrong is not None:
+            raise wrong
         if stream.done:
             break
         try:
@@ -276,16 +291,37 @@ async def _events(
         except httpx.HTTPError as error:
             broken = error
             break
-    try:
-        last = stream.close(parser.close())
-    except ProviderError:
-        if broken is None:
-            raise
-        raise failure(broken, request, started=started) from broken
+    last, wrong = _last(parser, stream)
     for event in last:
+        started = True
         yield event
+    if wrong is not None and broken is not None:
+        raise failure(broken, request, started=started) from broken
+    if wrong is not None:
+        raise wrong
     if broken is None:
         await _drain(chunks)
+
+
+def _said(
+    parser: SseParser, stream: AnswerStream, chunk: bytes
+) -> tuple[list[StreamEvent], ProviderError | None]:
+    """What one reading from the network says, pieces of the same kind made one, and how it went wrong."""
+    said: list[StreamEvent] = []
+    try:
+        for sent in parser.feed(chunk):
+            said += stream.feed(sent)
+    except ProviderError as error:
+        return joined(said), error
+    return joined(said), None
+
+
+def _last(parser: SseParser, stream: AnswerStream) -> tuple[list[StreamEvent], ProviderError | None]:
+    """What was still to be said when the bytes ended, and what the answer ended in."""
+    try:
+        return stream.close(parser.close()), stream.failed
+    except ProviderError as error:
+        return [], error
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

@@ -13,12 +13,11 @@ import httpx
 from agent_tui_core.errors import BadRequest
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import ModelRequest
-from agent_tui_core.providers.base import ModelProvider
-from agent_tui_core.providers.server import ModelServer, asked_again, bearer
+from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, bearer
 from agent_tui_core.wire.openai import ChatStream, request_body
 
 
-class OpenAIProvider(ModelProvider):
+class OpenAIProvider(ServedProvider):
     """A model's server behind `base_url`, asked through a client that others share."""
 
     def __init__(
@@ -34,18 +33,9 @@ class OpenAIProvider(ModelProvider):
         Ends in `ConfigError` when the address or the key cannot be used.
         """
         headers = bearer(api_key)
-        self._server = ModelServer(client, base_url, headers, endpoint="chat/completions")
-        self._has_key = bool(headers)
-        self._think_tags = think_tags
+        server = ModelServer(client, base_url, headers, endpoint="chat/completions")
+        super().__init__(server, has_key=bool(headers), think_tags=think_tags)
         self._wants_usage = True
-
-    @property
-    def base_url(self) -> str:
-        """The address that was configured, without a slash at its end."""
-        return self._server.base_url
-
-    def __repr__(self) -> str:
-        return f"OpenAIProvider({self.base_url!r}, api_key={'***' if self._has_key else None})"
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Ask the model once; see `ModelProvider.stream`.
@@ -55,13 +45,6 @@ class OpenAIProvider(ModelProvider):
         async with aclosing(asked_again(lambda: self._ask(request), self._give_way)) as events:
             async for event in events:
                 yield event
-
-    async def models(self) -> list[str]:
-        """The names of the models that the server offers, in its order; raises `ProviderError`."""
-        return await self._server.models()
-
-    async def aclose(self) -> None:
-        """Nothing to release: the client belongs to the session."""
 
     def _ask(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         body = request_body(request)

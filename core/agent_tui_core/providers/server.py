@@ -15,6 +15,7 @@ import msgspec
 
 from agent_tui_core.errors import BadRequest, ConfigError, ProviderUnreachable, StreamMalformed
 from agent_tui_core.events import StreamEvent
+from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.providers.http import (
     MAX_JSON_BODY,
     collect,
@@ -88,6 +89,30 @@ class ModelServer:
             return await collect(response.aiter_bytes(), MAX_JSON_BODY)
         finally:
             await response.aclose()
+
+
+class ServedProvider(ModelProvider):
+    """What providers of all protocols have in common: one server, and nothing to release."""
+
+    def __init__(self, server: ModelServer, *, has_key: bool, think_tags: bool) -> None:
+        self._server = server
+        self._has_key = has_key
+        self._think_tags = think_tags
+
+    @property
+    def base_url(self) -> str:
+        """The address that was configured, without a slash at its end."""
+        return self._server.base_url
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_url!r}, api_key={'***' if self._has_key else None})"
+
+    async def models(self) -> list[str]:
+        """The names of the models that the server offers, in its order; raises `ProviderError`."""
+        return await self._server.models()
+
+    async def aclose(self) -> None:
+        """Nothing to release: the client belongs to the session."""
 
 
 async def asked_again(

@@ -1,20 +1,14 @@
-import asyncio
 import gzip
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 
 import httpx
 import pytest
 
-from agent_tui_core.blocks import Text
 from agent_tui_core.errors import (
     BadRequest,
     Overloaded,
-    ProviderError,
     StreamMalformed,
 )
-from agent_tui_core.events import StreamEvent, TextDelta
-from agent_tui_core.messages import Message, ModelRequest, ToolSpec
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.openai import OpenAIProvider
 from loopback import (
@@ -24,9 +18,7 @@ from loopback import (
     finish,
     text,
 )
-
-KEY = "sk-very-secret-0123456789"
-ASK = ModelRequest("m", (Message("user", (Text("hi"),)),), tools=(ToolSpec("Bash", "", {"type": "object"}),))
+from protocols import CHAT, collected, failure_of, words
 
 
 @pytest.fixture
@@ -35,30 +27,16 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         yield made
 
 
-async def collected(provider: OpenAIProvider, request: ModelRequest = ASK) -> list[StreamEvent]:
-    async with asyncio.timeout(10), aclosing(provider.stream(request)) as events:
-        return [event async for event in events]
-
-
-def words(events: list[StreamEvent]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
-
-
-async def failure_of(client: httpx.AsyncClient, answer: Answer, key: str | None = KEY) -> ProviderError:
-    async with LoopbackServer([answer]) as server:
-        with pytest.raises(ProviderError) as caught:
-            await collected(OpenAIProvider(client, server.base_url, key))
-    return caught.value
-
-
 async def test_a_404_asks_about_the_address(client: httpx.AsyncClient) -> None:
-    error = await failure_of(client, Answer(b"404 page not found", status=404, content_type="text/plain"))
+    error = await failure_of(
+        client, CHAT, Answer(b"404 page not found", status=404, content_type="text/plain")
+    )
     assert "does base_url end with /v1?" in str(error)
 
 
 async def test_a_redirect_is_not_followed_and_says_where_it_led(client: httpx.AsyncClient) -> None:
     headers = {"Location": "http://elsewhere.invalid/v1"}
-    error = await failure_of(client, Answer(status=307, headers=headers, framing="none"))
+    error = await failure_of(client, CHAT, Answer(status=307, headers=headers, framing="none"))
     assert isinstance(error, BadRequest)
     assert "elsewhere.invalid" in str(error)
     assert "not followed" in str(error)
@@ -67,7 +45,7 @@ async def test_a_redirect_is_not_followed_and_says_where_it_led(client: httpx.As
 @pytest.mark.parametrize("content_type", ["text/html", "text/event-stream"])
 async def test_a_web_page_is_an_error_with_its_title(client: httpx.AsyncClient, content_type: str) -> None:
     page = b"<!doctype html><title>Please\x1b[31m log in</title><p>"
-    error = await failure_of(client, Answer(page, content_type=content_type))
+    error = await failure_of(client, CHAT, Answer(page, content_type=content_type))
     assert isinstance(error, StreamMalformed)
     assert "web page (“Please log in”)" in str(error)
 
@@ -77,7 +55,7 @@ async def test_a_json_error_with_status_200_is_an_error(
     client: httpx.AsyncClient, content_type: str | None
 ) -> None:
     answer = Answer(b'\n{"error": {"message": "no such model here"}}', content_type=content_type)
-    assert "no such model here" in str(await failure_of(client, answer))
+    assert "no such model here" in str(await failure_of(client, CHAT, answer))
 
 
 @pytest.mark.parametrize("content_type", ["text/event-stream; charset=latin-1", None, "application/json"])
@@ -102,7 +80,7 @@ async def test_an_endless_error_body_is_not_read_to_its_end(client: httpx.AsyncC
         return [b"x" * 2**16] * 64
 
     answer = Answer(lazily=flood(), status=500, content_type="text/plain")
-    error = await failure_of(client, answer)
+    error = await failure_of(client, CHAT, answer)
     assert isinstance(error, Overloaded)
     assert len(error.body) <= 2**16
     assert len(str(error)) < 3000

@@ -2,22 +2,18 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import aclosing
 
 import httpx
 import pytest
 
-from agent_tui_core.blocks import Text
 from agent_tui_core.errors import (
     BadRequest,
     ConfigError,
-    ProviderError,
     ProviderUnreachable,
     StreamMalformed,
     StreamTruncated,
 )
-from agent_tui_core.events import AnswerEnded, StreamEvent, TextDelta
-from agent_tui_core.messages import Message, ModelRequest, ToolSpec
+from agent_tui_core.events import AnswerEnded
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.openai import OpenAIProvider
 from loopback import (
@@ -31,31 +27,13 @@ from loopback import (
     say,
     text,
 )
-
-KEY = "sk-very-secret-0123456789"
-ASK = ModelRequest("m", (Message("user", (Text("hi"),)),), tools=(ToolSpec("Bash", "", {"type": "object"}),))
+from protocols import CHAT, collected, failure_of, words
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
     async with http_client(idle_timeout=5.0) as made:
         yield made
-
-
-async def collected(provider: OpenAIProvider, request: ModelRequest = ASK) -> list[StreamEvent]:
-    async with asyncio.timeout(10), aclosing(provider.stream(request)) as events:
-        return [event async for event in events]
-
-
-def words(events: list[StreamEvent]) -> str:
-    return "".join(event.text for event in events if isinstance(event, TextDelta))
-
-
-async def failure_of(client: httpx.AsyncClient, answer: Answer, key: str | None = KEY) -> ProviderError:
-    async with LoopbackServer([answer]) as server:
-        with pytest.raises(ProviderError) as caught:
-            await collected(OpenAIProvider(client, server.base_url, key))
-    return caught.value
 
 
 @pytest.mark.parametrize("answer", [Answer(HANG), Answer(text("a"), HANG)], ids=["silent", "streaming"])
@@ -189,9 +167,9 @@ async def test_a_connection_that_breaks_after_the_finish_reason_has_given_an_ans
 
 async def test_silence_is_bounded_by_the_idle_time_out_before_and_within_the_answer() -> None:
     async with http_client(idle_timeout=0.2) as client:
-        error = await failure_of(client, Answer(HANG))
+        error = await failure_of(client, CHAT, Answer(HANG))
         assert isinstance(error, ProviderUnreachable)
-        error = await failure_of(client, Answer(text("a"), HANG))
+        error = await failure_of(client, CHAT, Answer(text("a"), HANG))
         assert isinstance(error, StreamTruncated)
         assert "silent for 0.2 s" in str(error)
 

@@ -1,0 +1,274 @@
+"""Measures what a token costs before it is drawn: our `Client`, a `Worker` with history, and four other ways.
+
+Refuses to call cheap what loses something: each way delivers every character, from another process.
+
+    python bench/client.py            # QUICK=1 for a minute's worth
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from tables import QUICK, ROOT, Table, alternating
+
+sys.path[:0] = [str(ROOT / "core")]
+
+FULL = ((1, 2_000), (32, 250)) if QUICK else ((1, 8_000), (8, 2_000), (32, 1_000))
+"""How many streams, and the tokens of each."""
+PACED_SECONDS = 2 if QUICK else 4
+RATE = 50
+ROUNDS = 1 if QUICK else 5
+WORDS = (" the", " parser", " reads", ".\n\n", " `bytes`", " größer", " 日本", ", and")
+
+Way = Callable[[str, int], Awaitable[int]]
+"""Asks that many times at once; returns the characters that came."""
+
+
+# --- the server ---------------------------------------------------------------------------------------------
+
+
+def pieces(tokens: int) -> list[str]:
+    dice = random.Random(1)
+    return [dice.choice(WORDS) for _ in range(tokens)]
+
+
+def event(piece: str | None) -> bytes:
+    delta = {"content": piece} if piece is not None else {}
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None if piece else "stop"}
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1731000000, "model": "bench"}
+    data = b"data: " + json.dumps(head | {"choices": [choice]}, ensure_ascii=False).encode() + b"\n\n"
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+async def serve(tokens: int, rate: float) -> None:
+    sent = [event(piece) for piece in pieces(tokens)]
+    done = b"data: [DONE]\n\n"
+    last = event(None) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(done), done)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, OSError):
+            while True:
+                asked = (await reader.readuntil(b"\r\n\r\n")).lower()
+                size = asked.partition(b"content-length:")[2].partition(b"\r\n")[0]
+                await reader.readexactly(int(size or 0))
+                writer.write(head)
+                if rate:
+                    start = time.monotonic() + random.random() / rate
+                    for number, each in enumerate(sent):
+                        await asyncio.sleep(max(0.0, start + number / rate - time.monotonic()))
+                        writer.write(each)
+                else:
+                    for start_at in range(0, len(sent), 40):
+                        writer.write(b"".join(sent[start_at : start_at + 40]))
+                        await writer.drain()
+                writer.write(last)
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await asyncio.Event().wait()
+
+
+@contextmanager
+def served(tokens: int, rate: float) -> Iterator[str]:
+    command = [sys.executable, __file__, "--serve", str(tokens), str(rate)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        finally:
+            server.terminate()
+
+
+# --- the ways -----------------------------------------------------------------------------------------------
+
+
+async def with_client(url: str, streams: int) -> int:
+    from agent_tui_core import AgentOptions, Client, Text
+
+    async def one() -> int:
+        came = 0
+        async with Client(AgentOptions(model="bench", base_url=url, api_key="none")) as client:
+            await client.send("hi")
+            while (block := await client.receive()) is not None:
+                came += len(block.text) if isinstance(block, Text) else 0
+        return came
+
+    return sum(await asyncio.gather(*(one() for _ in range(streams))))
+
+
+async def with_workers(url: str, streams: int) -> int:
+    from agent_tui_core.config.load import load_settings
+    from agent_tui_core.config.profiles import Flags, plan
+    from agent_tui_core.runtime.session import open_session
+    from agent_tui_core.runtime.transcript import Transcript
+
+    with tempfile.TemporaryDirectory(prefix="agent-tui-bench-") as folder:
+        environ = {"AGENT_TUI_DATA_DIR": folder, "AGENT_TUI_CONFIG_DIR": folder}
+        flags = Flags(workspace=Path(folder), base_url=url, model="bench", count=streams)
+        async with open_session(plan(load_settings(None, environ=environ), flags, environ)) as session:
+            outboxes = [worker.subscribe() for worker in session.workers]
+            session.start("hi")
+            for worker in session.workers:
+                await worker.idle()
+            came = 0
+            for outbox in outboxes:
+                transcript = Transcript()
+                transcript.apply(outbox.take())
+                came += transcript.characters
+    return came
+
+
+async def with_openai(url: str, streams: int) -> int:
+    from openai import AsyncOpenAI
+
+    async with AsyncOpenAI(base_url=url, api_key="none") as client:
+
+        async def one() -> int:
+            came = 0
+            answer = await client.chat.completions.create(
+                model="bench", messages=[{"role": "user", "content": "hi"}], stream=True
+            )
+            async for chunk in answer:
+                came += len(chunk.choices[0].delta.content or "")
+            return came
+
+        return sum(await asyncio.gather(*(one() for _ in range(streams))))
+
+
+async def with_httpx_sse(url: str, streams: int) -> int:
+    import httpx
+    from httpx_sse import aconnect_sse
+
+    async with httpx.AsyncClient(timeout=30, limits=httpx.Limits(max_connections=None)) as client:
+
+        async def one() -> int:
+            came = 0
+            address = f"{url}/chat/completions"
+            async with aconnect_sse(client, "POST", address, json={"stream": True}) as source:
+                async for sent in source.aiter_sse():
+                    if sent.data == "[DONE]":
+                        break
+                    came += len(json.loads(sent.data)["choices"][0]["delta"].get("content") or "")
+            return came
+
+        return sum(await asyncio.gather(*(one() for _ in range(streams))))
+
+
+async def with_pydantic_ai(url: str, streams: int) -> int:
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    agent = Agent(OpenAIChatModel("bench", provider=OpenAIProvider(base_url=url, api_key="none")))
+
+    async def one() -> int:
+        came = 0
+        async with agent.run_stream("hi") as answer:
+            async for piece in answer.stream_text(delta=True, debounce_by=None):
+                came += len(piece)
+        return came
+
+    return sum(await asyncio.gather(*(one() for _ in range(streams))))
+
+
+async def with_sockets(url: str, streams: int) -> int:
+    """The floor: bytes from a socket, cut at line ends, nothing checked."""
+    import msgspec
+
+    port = int(url.rpartition(":")[2].partition("/")[0])
+    decode = msgspec.json.Decoder().decode
+
+    async def one() -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 0\r\n\r\n")
+        came, rest = 0, b""
+        while b"[DONE]" not in rest:
+            *lines, rest = (rest + await reader.read(65536)).split(b"\n")
+            for line in lines:
+                if line.startswith(b"data: {"):
+                    came += len(decode(line[6:])["choices"][0]["delta"].get("content", ""))
+                elif line.startswith(b"data: [DONE]"):
+                    rest = line
+        writer.close()
+        return came
+
+    return sum(await asyncio.gather(*(one() for _ in range(streams))))
+
+
+WAYS: dict[str, Way] = {
+    "our Client": with_client,
+    "our Worker, history on": with_workers,
+    "openai SDK": with_openai,
+    "httpx + httpx-sse + json": with_httpx_sse,
+    "pydantic-ai": with_pydantic_ai,
+    "sockets (the floor)": with_sockets,
+}
+
+
+def cost(way: str, url: str, streams: int, tokens: int) -> float:
+    """Processor milliseconds for 1,000 tokens of a warm process of its own."""
+    command = [sys.executable, __file__, "--child", way, url, str(streams)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SSL_CERT")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    seconds, came = done.stdout.split()
+    wanted = streams * sum(map(len, pieces(tokens)))
+    if int(came) != wanted:
+        raise SystemExit(f"{way}: {came} of {wanted} characters came")
+    return 1000 * float(seconds) / (streams * tokens / 1000)
+
+
+def child(way: str, url: str, streams: int) -> None:
+    async def twice() -> None:
+        warm = os.environ.get("BENCH_WARM", "")
+        await WAYS[way](warm or url, 1)
+        began = time.process_time()
+        came = await WAYS[way](url, streams)
+        print(time.process_time() - began, came)
+
+    asyncio.run(twice())
+
+
+def measure() -> list[Table]:
+    """Full speed for 1, 8 and 32 streams, then the pace of a model."""
+    columns = ["way", *(f"{streams} at full speed" for streams, _ in FULL), f"32 at {RATE} tokens/s"]
+    table = Table("A token before it is drawn: ms of processor for 1,000 tokens", columns)
+    got: dict[str, list[str]] = {way: [] for way in WAYS}
+    with served(50, 0) as warm:
+        os.environ["BENCH_WARM"] = warm
+        for streams, tokens, rate in (
+            *((streams, tokens, 0) for streams, tokens in FULL),
+            (32, PACED_SECONDS * RATE, RATE),
+        ):
+            with served(tokens, rate) as url:
+                works = {way: partial(cost, way, url, streams, tokens) for way in WAYS}
+                for way, milliseconds in alternating(works, ROUNDS).items():
+                    got[way].append(f"{milliseconds:.1f}")
+    table.rows = [[way, *figures] for way, figures in got.items()]
+    table.notes.append(
+        "Every character came in every round; the process was warm, its imports are not counted."
+    )
+    return [table]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--serve"]:
+        asyncio.run(serve(int(sys.argv[2]), float(sys.argv[3])))
+    elif sys.argv[1:2] == ["--child"]:
+        child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    else:
+        for each in measure():
+            print(each.markdown())
