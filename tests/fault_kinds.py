@@ -1,0 +1,37 @@
+"""Owns what a row of the table of broken networks is, and the answers that rows are made of; refuses rows.
+
+`GOOD` is the answer that every agent gets after its fault: an agent is usable at once.
+"""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from fault_server import Step, chunked
+from loopback import DONE, finish, text, tool_call, usage
+
+Layer: TypeAlias = Literal["transport", "http", "stream"]
+Ending: TypeAlias = Literal["completed", "failed", "limit", "retried"]
+SECRET: Final = "sk-fault-0123456789abcdef"
+WHOLE: Final = text("Hel") + text("lo.") + finish() + usage(10, 5) + DONE
+GOOD: Final = chunked(text("All "), text("well."), finish(), usage(10, 5), DONE)
+CUT: Final = text("Half a sen")
+BOMB: Final = gzip.compress(b"data: " + b" " * 2**28 + b"\n\n", 9)
+CALL: Final = tool_call("call_9", "Bash", {"command": "touch ran"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One row."""
+
+    layer: Layer
+    name: str
+    scenario: tuple[Step, ...]
+    end: Ending
+    """"retried": the request is made again, and the good answer completes the run."""
+    says: str = ""
+    """What the pane says, in any case and with any line breaks."""
+    keeps: str = ""
+    """Text of the answer that stays."""
