@@ -151,7 +151,7 @@ async def test_a_remembered_answer_says_how_many_others_it_settled(tmp_path: Pat
     async with dashboard(_session(tmp_path)) as driver:
         desk = driver.session.desk
         rules: list[str] = []
-        desk._remember = rules.append
+        desk._remember = lambda _request, answer: rules.append(answer.rule)
         one = driver.workers[0].ask("Bash", "ls", remember="Bash(ls)")
         two = driver.workers[1].ask("Bash", "ls")
         await driver.pilot.pause()

@@ -17,7 +17,7 @@ from agent_tui.modals.approval import ApprovalModal, Outcome
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.preview import Preview
 from agent_tui.panes.prompt import PromptBox
-from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall
+from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall, RuleScope
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
 
@@ -62,7 +62,13 @@ def request(
 class Desk(App[None]):
     """A prompt box, over which one question opens."""
 
-    def __init__(self, asked: ApprovalRequest | None = None, *, by_key: bool = False) -> None:
+    def __init__(
+        self,
+        asked: ApprovalRequest | None = None,
+        *,
+        by_key: bool = False,
+        rule_problem: Callable[[str], str | None] | None = None,
+    ) -> None:
         super().__init__()
         self.now = 50.0
         self.wall = 1014.0
@@ -78,6 +84,7 @@ class Desk(App[None]):
             on_pasted=self.box.insert,
             clock=lambda: self.now,
             wall=lambda: self.wall,
+            rule_problem=rule_problem,
         )
 
     def compose(self) -> ComposeResult:
@@ -326,6 +333,74 @@ async def test_nothing_to_remember_greys_the_key_out() -> None:
         assert app.outcomes == []
         assert app.modal.query_one("#key-a").has_class("-off")
         assert "a saves" not in app.shown()
+
+
+def _covers_npm(rule: str) -> str | None:
+    return None if rule.startswith("Bash(npm") else "this rule does not cover the call"
+
+
+@pytest.mark.parametrize(
+    ("presses", "scope", "words"),
+    [
+        (0, "session", "for every agent, until you quit"),
+        (1, "project", "for every agent in this folder, from now on"),
+        (2, "agent", "for tester alone, until you quit"),
+        (3, "session", "for every agent, until you quit"),
+    ],
+)
+async def test_for_whom_a_rule_is_saved_is_shown_and_changed_with_a_key(
+    presses: int, scope: RuleScope, words: str
+) -> None:
+    app = Desk()
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, *("w" for _ in range(presses)))
+        assert f"Bash(npm test) · {words}" in app.shown()
+        assert app.outcomes == []
+        await app.answer(pilot, "a")
+        assert app.outcomes == [AllowAlways("Bash(npm test)", scope)]
+
+
+async def test_the_rule_can_be_edited_and_is_saved_with_a_alone() -> None:
+    app = Desk(rule_problem=_covers_npm)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "m")
+        line = app.modal.query_one("#rule", Input)
+        assert line.value == "Bash(npm test)"
+        line.value = " Bash(npm *) "
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "Bash(npm *) · for every agent" in app.shown()
+        assert app.outcomes == []
+        await app.answer(pilot, "a")
+        assert app.outcomes == [AllowAlways("Bash(npm *)", "session")]
+
+
+async def test_a_rule_that_does_not_cover_the_call_is_not_taken_and_escape_leaves_it_as_it_was() -> None:
+    app = Desk(rule_problem=_covers_npm)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "m")
+        app.modal.query_one("#rule", Input).value = "Bash(rm *)"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert "this rule does not cover the call" in app.shown()
+        await pilot.press("a", "escape")
+        await pilot.pause()
+        assert "Bash(npm test) · for every agent" in app.shown()
+        await app.answer(pilot, "a")
+        assert app.outcomes == [AllowAlways("Bash(npm test)", "session")]
+
+
+@pytest.mark.parametrize("remember", [None, "Bash(npm\u200b test)"])
+async def test_a_rule_that_cannot_be_seen_whole_is_not_edited(remember: str | None) -> None:
+    app = Desk(request(remember=remember), rule_problem=_covers_npm)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "m")
+        assert app.modal.mode == "question"
+        assert "m the rule" not in app.shown()
 
 
 async def test_a_click_answers_when_the_question_listens_and_not_before() -> None:

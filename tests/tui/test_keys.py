@@ -166,7 +166,7 @@ async def test_ctrl_c_stops_the_chosen_agent_and_twice_offers_to_quit(tmp_path: 
 async def test_ctrl_c_twice_but_slowly_only_stops(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         await driver.press("ctrl+c")
-        driver.app._last_ctrl_c -= 1.5
+        driver.app._leaving._last_ctrl_c -= 1.5
         await driver.press("ctrl+c")
         assert driver.app.screen is driver.screen
 

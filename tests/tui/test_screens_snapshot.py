@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from agent_tui.app import AgentTuiApp
+from rooms_scene import form, offered, offered_scene, rooms, rooms_scene
 from scene import ask, play, scene
 
 SIZES = [(80, 24), (120, 36), (220, 60)]
@@ -33,6 +35,21 @@ def test_snapshot(
     snap_compare: Callable[..., bool], size: tuple[int, int], acts: Callable[[Pilot[Any]], Awaitable[None]]
 ) -> None:
     assert snap_compare(scene(), terminal_size=size, run_before=acts)
+
+
+@pytest.mark.parametrize("size", [SIZES[0], SIZES[-1]], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize(
+    ("app", "acts"),
+    [(rooms_scene, rooms), (scene, form), (offered_scene, offered)],
+    ids=["rooms", "form", "trust"],
+)
+def test_snapshot_beside_the_panes(
+    snap_compare: Callable[..., bool],
+    size: tuple[int, int],
+    app: Callable[[], AgentTuiApp],
+    acts: Callable[[Pilot[Any]], Awaitable[None]],
+) -> None:
+    assert snap_compare(app(), terminal_size=size, run_before=acts)
 
 
 @pytest.mark.parametrize("theme", ["paper", "beacon", "terminal"])

@@ -120,6 +120,22 @@ async def test_only_the_rows_that_changed_are_refreshed(monkeypatch: pytest.Monk
         assert regions == [Region(0, 4, 40, 1)]
 
 
+async def test_a_piece_of_megabytes_is_read_over_several_frames() -> None:
+    transcript = Transcript()
+    app = Stage(transcript)
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        view = app.view
+        say(transcript, "word " * 200_000 + "and the end")
+        frames = 0
+        while not frames or view.behind:
+            view.tick()
+            frames += 1
+        assert frames == 6
+        await pilot.pause()
+        assert "and the end" in " ".join(shown(view))
+
+
 async def test_a_hidden_view_keeps_the_transcript_dirty() -> None:
     transcript = Transcript()
     app = Stage(transcript)

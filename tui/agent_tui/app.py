@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -21,15 +20,22 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from agent_tui.actions import AGENT_KEYS, Actions, bindings
-from agent_tui.feed import Agent, DashboardSession, Feed
-from agent_tui.panes.wording import one_line, plural
+from agent_tui.feed import Feed
+from agent_tui.panes.wording import one_line
+from agent_tui.ports import Agent, DashboardSession
+from agent_tui.screens.approval_questions import ApprovalQuestions
+from agent_tui.screens.commands import palette_commands
 from agent_tui.screens.dashboard import DashboardScreen
+from agent_tui.screens.form_questions import FormQuestions
 from agent_tui.screens.inbox import Inbox
+from agent_tui.screens.leaving import Leaving
+from agent_tui.screens.mode_switch import ModeSwitch
+from agent_tui.screens.terminal_input import quiet_driver
+from agent_tui.screens.terminal_title import TerminalTitle
+from agent_tui.screens.trust_question import TrustQuestion
 from agent_tui.theming import DEFAULT_THEME, register_themes, remember_theme, remembered_theme
+from agent_tui_core.config.modes import Mode
 from agent_tui_core.errors import AgentTuiError
-
-QUIT_SECONDS = 1.0
-"""Two ctrl+c within this time offer to quit."""
 
 _log = logging.getLogger(__name__)
 
@@ -59,17 +65,24 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         wall: Callable[[], float] = time.time,
     ) -> None:
         """`prompt` goes to every agent at the start; `wall` is the clock that the screen shows."""
-        super().__init__()
+        super().__init__(driver_class=quiet_driver())
         self.session = session
         self.actions = Actions(session.plan.keys)
         self.feed = Feed(wall=wall)
         self.dashboard = DashboardScreen(session, self.feed, self.actions)
-        self.inbox = Inbox(self, session.desk, self.feed, self.dashboard.prompt, lambda: self._last_key_at)
+        box = self.dashboard.prompt
+        self.forms = FormQuestions(self, session.equipment.forms, self.feed, box)
+        kinds = (
+            TrustQuestion(self, session, box, self._do, self._begin),
+            ApprovalQuestions(self, session.desk, self.feed, box),
+            self.forms,
+        )
+        self.inbox = Inbox(self, kinds, self.feed, lambda: self._last_key_at)
+        self.modes = ModeSwitch(self, session.desk.judge_again, lambda: session.equipment.sandbox, self._do)
         self._prompt = prompt
         self._last_key_at = float("-inf")
-        self._last_ctrl_c = float("-inf")
-        self._shown_title = ""
-        self._asks_to_quit = False
+        self._title = TerminalTitle(self)
+        self._leaving = Leaving(self, session)
         self.set_keymap(self.actions.keymap())
         self._notices = register_themes(self, session.plan.config_dir / "themes")
         self._choose_theme(session.plan.theme or remembered_theme(session.plan.data_dir))
@@ -79,7 +92,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         return self.dashboard
 
     def on_mount(self) -> None:
-        self._write("\x1b[22;2t")
+        self._title.save()
         self.session.watch(self._session_changed)
         self.feed.watch(self._say_title)
         self.inbox.start()
@@ -92,7 +105,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     def on_unmount(self) -> None:
         self.feed.stop()
-        self._write("\x1b[23;2t")
+        self._title.restore()
 
     async def on_event(self, event: events.Event) -> None:
         """Note when a key was pressed, whoever takes it: questions wait for a quiet keyboard."""
@@ -102,8 +115,18 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     def _first_frame_is_there(self) -> None:
         """Set the agents to work, and import in a thread what nobody should wait for later."""
-        self.session.start(self._prompt)
+        if self.session.offer is None:
+            self._begin()
         self.run_worker(_warm_up, thread=True, exit_on_error=False)
+        self._do(self._look_at_sandbox())
+
+    async def _look_at_sandbox(self) -> None:
+        await self.session.equipment.sandbox.look()
+        self.feed.wake()
+
+    def _begin(self) -> None:
+        """Nothing has to be decided first any more."""
+        self.session.start(self._prompt)
 
     # --- routes ---------------------------------------------------------------------------------------------
 
@@ -112,7 +135,40 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     def action_approvals(self) -> None:
         """Open the oldest question."""
-        self.inbox.open_by_key()
+        if not self.inbox.open_oldest():
+            self.notify("Nobody waits for you.", timeout=2, markup=False)
+
+    def action_forms(self) -> None:
+        """Fill in what the focused agent's call waits for, else the oldest form of all."""
+        chosen = self.dashboard.chosen
+        question = self.forms.next_for(chosen.agent.id if chosen else "")
+        if question is None:
+            self.notify("No server and no tool waits for your words.", timeout=2, markup=False)
+        else:
+            self.inbox.open(self.forms, question, by_key=True)
+
+    def action_equipment(self) -> None:
+        """Show what agents may do and use."""
+        from agent_tui.screens.equipment import EquipmentScreen
+
+        self.push_screen(
+            EquipmentScreen(
+                lambda: self.session.equipment.reporters,
+                self._do,
+                waiting=lambda: self.inbox.count,
+                open_questions=self.action_approvals,
+            )
+        )
+
+    def action_next_mode(self) -> None:
+        """Change what the focused agent may do unasked."""
+        if (chosen := self.dashboard.chosen) is not None:
+            self.modes.next(chosen.agent)
+
+    def set_mode(self, mode: Mode) -> None:
+        """The same, to this mode."""
+        if (chosen := self.dashboard.chosen) is not None:
+            self.modes.set(chosen.agent, mode)
 
     def action_help(self) -> None:
         """Show the keys and how it works."""
@@ -193,14 +249,13 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002 - Textual's signature
         """Everything in the registry, by name."""
-        for action in self.actions:
-            if action.in_palette and action.action:
-                key = f"   {action.display}" if action.display.strip() else ""
-                yield SystemCommand(action.title + key, action.help, self._runner(action.action))
-        for profile in self.session.plan.profiles:
-            # The palette reads titles as markup: no bracket gets by, though profile names can have none.
-            title = f"New agent of profile {one_line(profile)}".replace("[", "(")
-            yield SystemCommand(title, "Add an agent.", partial(self.action_new_agent, profile))
+        yield from palette_commands(
+            self.actions,
+            self.session.plan.profiles,
+            run=self._runner,
+            new_agent=self.action_new_agent,
+            set_mode=self.set_mode,
+        )
 
     def _runner(self, action: str) -> Callable[[], Awaitable[None]]:
         async def run() -> None:
@@ -218,10 +273,8 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     def action_interrupt_key(self) -> None:
         """ctrl+c: stop the chosen agent; the second time within a second, offer to quit."""
-        now = time.monotonic()
-        twice, self._last_ctrl_c = now - self._last_ctrl_c <= QUIT_SECONDS, now
-        if twice:
-            self.ask_to_quit()
+        if self._leaving.is_second_ctrl_c():
+            self._leaving.ask()
             return
         chosen = self.dashboard.chosen
         if chosen is not None and chosen.agent.interrupt():
@@ -233,27 +286,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     async def action_quit(self) -> None:
         """Leave; asks while agents run."""
-        if self.session.running:
-            self.ask_to_quit()
-        else:
-            self.exit()
-
-    def ask_to_quit(self) -> None:
-        """Ask once, then leave."""
-        from agent_tui.modals.confirm import ConfirmModal
-
-        if self._asks_to_quit:
-            return
-        self._asks_to_quit = True
-        running = self.session.running
-        body = f"{plural(running, 'agent')} {'works' if running == 1 else 'work'} and will be stopped. "
-        body = (body if running else "") + "agent-tui --resume brings everything back."
-        self.push_screen(ConfirmModal("Leave agent-tui?", body, "Leave"), self._quit)
-
-    def _quit(self, confirmed: bool | None) -> None:
-        self._asks_to_quit = False
-        if confirmed:
-            self.exit()
+        self._leaving.leave()
 
     def _handle_exception(self, error: Exception) -> None:
         """A bug of ours: log it, end with one sentence. Textual would print locals: foreign text, secrets."""
@@ -285,18 +318,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
             self.theme = DEFAULT_THEME
 
     def _say_title(self) -> None:
-        waiting = len(self.session.desk.pending)
-        title = f"agent-tui — {plural(len(self.feed.agents), 'agent')}"
-        if waiting:
-            title += f", {waiting} {'waits' if waiting == 1 else 'wait'} for you"
-        if title != self._shown_title:
-            self.title = self._shown_title = title
-            self._write(f"\x1b]2;{title}\x07")
-
-    def _write(self, sequence: str) -> None:
-        """Say something to the terminal itself: its title, which the sequences 22 and 23 save and restore."""
-        if self._driver is not None and not self.is_headless:
-            self._driver.write(sequence)
+        self._title.say(len(self.feed.agents), self.inbox.count)
 
 
 def _warm_up() -> None:

@@ -26,7 +26,7 @@ EXIT_INTERRUPTED: Final = 130
 
 DISTRIBUTION: Final = "agent-tui-dashboard"
 _LITERAL: Final = "agent_tui.literal"
-_ROOMS: Final = ("run", "sessions", "export", "rules")
+_ROOMS: Final = ("run", "sessions", "export", "rules", "trust", "hooks", "mcp", "tool-result")
 """Words that, said first, are commands with options of their own."""
 _EXAMPLES: Final = """\b
 Examples:
@@ -39,7 +39,11 @@ Examples:
   agent-tui doctor                        what was found, and what would start
   agent-tui run "fix the tests"           without a dashboard; agent-tui run --help
   agent-tui sessions                      what was kept; agent-tui export writes one out
-  agent-tui rules test Bash 'git log'     what the rules say of a call
+  agent-tui rules test Bash 'git log'     what the rules say of a call; agent-tui rules list
+  agent-tui trust                         what this folder brings along; trust it or not
+  agent-tui tool-result CALL_ID --result  the result of a call that waits for it from outside
+  agent-tui mcp probe NAME                what a server offers; agent-tui mcp list
+  agent-tui hooks list                    command hooks; agent-tui hooks --help
   agent-tui -- doctor                     the word "doctor" as a prompt
 
 \b
@@ -79,7 +83,7 @@ def _forget_output() -> None:
 
 
 def _room(word: str) -> click.Command:
-    room: click.Command = import_module(f"agent_tui.{word}").command
+    room: click.Command = import_module(f"agent_tui.{word.replace('-', '_')}").command
     return room
 
 
@@ -114,7 +118,7 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     options_metavar="[OPTIONS]",
     context_settings=CONTEXT,
 )
-@click.argument("prompt", nargs=-1, metavar="[PROMPT | doctor | run | sessions | export | rules]")
+@click.argument("prompt", nargs=-1, metavar=f"[PROMPT | doctor | {' | '.join(_ROOMS)}]")
 @planning_options
 @click.option("--theme", metavar="NAME", help="Colours for this start.")
 @click.option(

@@ -26,15 +26,8 @@ import click
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.models import Settings
 from agent_tui_core.config.paths import absolute, settings_file
-from agent_tui_core.config.profiles import (
-    ANTHROPIC_KEY,
-    OPENAI_KEY,
-    Flags,
-    Plan,
-    ProviderProfile,
-    api_key,
-    plan,
-)
+from agent_tui_core.config.profiles import Flags, Plan, plan
+from agent_tui_core.config.servers import ANTHROPIC_KEY, OPENAI_KEY, ProviderProfile, api_key
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.text import safe_line
 
@@ -105,6 +98,7 @@ def examine(flags: Flags, config: Path | None, environ: Mapping[str, str]) -> in
     show("Program", _program())
     show("Settings", _settings_findings(config, environ, refused))
     if planned is not None:
+        show("Hooks", _hooks(planned))
         show("Data", _data(planned.data_dir))
     show("Environment (values are not shown)", _environment(planned, settings, environ))
     show("Model servers", _servers(planned, servers))
@@ -151,6 +145,20 @@ def _settings_findings(
         yield Finding("ok", "file", str(file))
     if refused is not None:
         yield Finding("problem", "", str(refused))
+
+
+def _hooks(planned: Plan) -> Iterator[Finding]:
+    from agent_tui_core.runtime.forms import Forms
+    from agent_tui_core.runtime.session_hooks import SessionHooks
+
+    hooks = SessionHooks(planned, Forms())
+    try:
+        hooks.read()
+    except ConfigError as error:
+        yield Finding("problem", "", str(error))
+        return
+    count = 0 if hooks.commands is None else len(hooks.commands.all)
+    yield Finding("ok", "commands", f"{count or 'none'} (agent-tui hooks list)")
 
 
 def _data(folder: Path) -> Iterator[Finding]:

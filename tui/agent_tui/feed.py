@@ -11,15 +11,13 @@ import contextvars
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
-from typing import Protocol
 
-from agent_tui_core.agent.approvals import ApprovalDesk
+from agent_tui.ports import Agent
 from agent_tui_core.events import AgentState, Event, ReasoningDelta, TextDelta
 from agent_tui_core.messages import Usage
-from agent_tui_core.runtime.outbox import Subscription
+from agent_tui_core.runtime.entries import NoticeEntry
 from agent_tui_core.runtime.transcript import Transcript
 
 FASTEST = 1 / 20
@@ -31,6 +29,7 @@ PULSE = 1 / 4
 SLOW_PULSE = 1.0
 """The same, while agents only wait for a person: just the clock goes on."""
 CHARACTERS_PER_TOKEN = 4
+MOST_WARNINGS = 99
 RATE_SPAN = 2.0
 """Seconds over which a rate of tokens is measured."""
 
@@ -39,70 +38,6 @@ WORKING_STATES: frozenset[AgentState] = frozenset(
 )
 
 _log = logging.getLogger(__name__)
-
-
-class Agent(Protocol):
-    """What the dashboard needs of a worker."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def workspace(self) -> Path: ...
-    @property
-    def number(self) -> int: ...
-    @property
-    def busy(self) -> bool: ...
-    @property
-    def queue(self) -> tuple[str, ...]: ...
-    def prompt(self, text: str) -> None: ...
-    def prompt_now(self, text: str) -> None: ...
-    def unqueue(self, index: int) -> str | None: ...
-    def interrupt(self) -> bool: ...
-    def go_on(self) -> bool: ...
-    def compact(self) -> bool: ...
-    async def undo_compaction(self) -> bool: ...
-    def subscribe(self, wake: Callable[[], None] | None = None) -> Subscription: ...
-
-
-class Look(Protocol):
-    """What the dashboard needs of a plan."""
-
-    @property
-    def theme(self) -> str | None: ...
-    @property
-    def keys(self) -> Mapping[str, str]: ...
-    @property
-    def profiles(self) -> Mapping[str, object]: ...
-    @property
-    def config_dir(self) -> Path: ...
-    @property
-    def data_dir(self) -> Path: ...
-
-
-class DashboardSession(Protocol):
-    """What the dashboard needs of a session."""
-
-    @property
-    def workers(self) -> tuple[Agent, ...]: ...
-    @property
-    def desk(self) -> ApprovalDesk: ...
-    @property
-    def plan(self) -> Look: ...
-    @property
-    def demo(self) -> bool: ...
-    @property
-    def greeting(self) -> str: ...
-    @property
-    def running(self) -> int: ...
-    def start(self, prompt: str | None = None) -> None: ...
-    async def add_worker(self, profile: str | None = None, *, name: str | None = None) -> Agent: ...
-    async def remove_worker(self, agent_id: str) -> None: ...
-    def interrupt_all(self) -> int: ...
-    def watch(self, wake: Callable[[], None]) -> None: ...
 
 
 class Meter:
@@ -154,6 +89,9 @@ class AgentFeed:
         self.agent = agent
         self.transcript = Transcript()
         self.meter = Meter()
+        self.warnings: list[str] = []
+        """What the program warned of in this pane and nobody has seen yet, the oldest first."""
+        self._looked_at = 0
         self._subscription = agent.subscribe(wake)
 
     @property
@@ -168,16 +106,25 @@ class AgentFeed:
         events = self._subscription.take()
         if events:
             self.transcript.apply(merged(events))
+            self._note_warnings()
         if events or self.pulse:
             self.meter.measure(self.transcript, now)
         return bool(events)
+
+    def _note_warnings(self) -> None:
+        entries = self.transcript.entries
+        for entry in entries[self._looked_at :]:
+            if isinstance(entry, NoticeEntry) and entry.level != "info":
+                self.warnings.append(entry.text)
+        self._looked_at = len(entries)
+        del self.warnings[:-MOST_WARNINGS]
 
     def close(self) -> None:
         """Stop listening."""
         self._subscription.close()
 
 
-View = Callable[[], None]
+View = Callable[[], object]
 
 
 class Feed:
@@ -291,8 +238,9 @@ class Feed:
                 self._behind.add(key)
         self._behind.difference_update(keys)
         for key in keys:
-            if (view := self._views.get(key)) is not None:
-                self._guarded(f"view of {key}", view)
+            view = self._views.get(key)
+            if view is not None and self._guarded(f"view of {key}", view) is True:
+                self._behind.add(key)
         for index, watcher in enumerate(self._watchers):
             self._guarded(f"watcher {index}", watcher)
         self.measure_frame(time.monotonic() - started + late)

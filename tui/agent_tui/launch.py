@@ -21,8 +21,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tui_core.config.load import load_settings, nearest
-from agent_tui_core.config.profiles import OPENAI_KEY, Flags, Plan, plan
+from agent_tui_core.config.load import load_settings
+from agent_tui_core.config.profiles import Flags, Plan, plan
+from agent_tui_core.config.servers import OPENAI_KEY
+from agent_tui_core.config.words import nearest
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.events import RunStarted
 from agent_tui_core.text import safe_line, safe_text

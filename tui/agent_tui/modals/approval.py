@@ -17,17 +17,19 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, Static, TextArea
 
+from agent_tui.modals.approval_look import CSS, MOST_COLUMNS
 from agent_tui.modals.arming import ArmedScreen
+from agent_tui.modals.clean_input import CleanInput
 from agent_tui.modals.edited_input import EditedInput
 from agent_tui.modals.key_button import ButtonKind, KeyButton
 from agent_tui.modals.particulars import detail_lines, detail_rows, title
 from agent_tui.modals.preview import Preview, PreviewLine, lines_of
+from agent_tui.modals.saved_rule import SavedRule
 from agent_tui.panes.wording import age, plural
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
 from agent_tui_core.events import ApprovalRequest
 from agent_tui_core.text import safe_line
 
-MOST_COLUMNS = 110
 _COLUMNS_OF_KEYS = 64
 _ROWS: tuple[tuple[tuple[str, str, ButtonKind], ...], ...] = (
     (("y", "Allow once", "allow"), ("a", "Allow and remember", "allow"), ("e", "Edit, then allow", "allow")),
@@ -38,46 +40,21 @@ _ROWS: tuple[tuple[tuple[str, str, ButtonKind], ...], ...] = (
         ("l", "Later", "later"),
     ),
 )
-_CHOSEN: dict[str, str] = {key: label for row in _ROWS for key, label, _ in row} | {"escape": "Later"}
+_CHOSEN: dict[str, str] = {key: label for row in _ROWS for key, label, _ in row} | {
+    "escape": "Later",
+    "w": "Change for whom",
+    "m": "Edit the rule",
+}
 
 Outcome: TypeAlias = Answer | Literal["later"] | None
-Mode: TypeAlias = Literal["question", "reason", "edit"]
+Mode: TypeAlias = Literal["question", "reason", "rule", "edit"]
 
 
 class ApprovalModal(ArmedScreen[Outcome]):
     """One waiting call: who asks, all of what would run, why it asks, and the answers."""
 
     ANSWERS: ClassVar[frozenset[str]] = frozenset(_CHOSEN)
-    DEFAULT_CSS = f"""
-    ApprovalModal {{
-        align: center middle;
-        #frame {{
-            width: 100%; max-width: {MOST_COLUMNS}; height: auto;
-            border: round $border-blurred; background: $background; padding: 0 1;
-            &.-listens {{ border: round $warning; }}
-        }}
-        #top {{ height: 1; }}
-        .-airy #top {{ margin-bottom: 1; }}
-        .-airy #place {{ margin-bottom: 1; }}
-        #title {{ width: 1fr; height: 1; text-style: bold; }}
-        #queue {{ width: auto; height: 1; color: $text-muted; margin-left: 1; }}
-        #place {{ height: 1; color: $text-muted; }}
-        #place.-more {{ color: $warning; }}
-        #details {{ height: auto; margin-bottom: 1; }}
-        #editor {{ border: none; padding: 0 1; background: $surface; &:focus {{ border: none; }} }}
-        #keys {{ height: 2; }}
-        #keys Horizontal {{ height: 1; }}
-        #keys.-narrow, #keys.-narrow Horizontal {{ height: auto; layout: vertical; }}
-        #keys.-unseen {{ visibility: hidden; }}
-        #ask-reason {{ height: 2; }}
-        #reason {{ border: none; height: 1; padding: 0 1; background: $surface; &:focus {{ border: none; }} }}
-        #state {{ height: 1; color: $text-muted; }}
-        #state.-listens {{ color: $success; }}
-        #state.-says {{ color: $warning; }}
-        #title, #place, #state {{ text-wrap: nowrap; text-overflow: ellipsis; }}
-        .-hidden {{ display: none; }}
-    }}
-    """
+    DEFAULT_CSS = CSS
 
     def __init__(
         self,
@@ -90,8 +67,12 @@ class ApprovalModal(ArmedScreen[Outcome]):
         on_pasted: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        rule_problem: Callable[[str], str | None] | None = None,
     ) -> None:
-        """`waiting` says how many questions wait behind this one. A person who opened it does not type."""
+        """`waiting` says how many questions wait behind this one. A person who opened it does not type.
+
+        `rule_problem` says why a rule cannot be saved for this call; without it the rule cannot be edited.
+        """
         forward = not opened_by_key
         super().__init__(
             on_typed=on_typed if forward else None, on_pasted=on_pasted if forward else None, clock=clock
@@ -105,6 +86,7 @@ class ApprovalModal(ArmedScreen[Outcome]):
         self._inner = MOST_COLUMNS
         self._queue_words = ""
         self._edited = EditedInput(request)
+        self._saved = SavedRule(request, rule_problem)
         self._preview = Preview(self._lines(), id="preview")
         self._buttons = {key: KeyButton(key, label, kind) for row in _ROWS for key, label, kind in row}
 
@@ -127,15 +109,19 @@ class ApprovalModal(ArmedScreen[Outcome]):
                             yield self._buttons[key]
             with Vertical(id="ask-reason", classes="-hidden"):
                 yield Static(Content("Why not? The model reads this."), markup=False)
-                yield _ReasonInput(
+                yield CleanInput(
                     id="reason", placeholder="enter denies with this reason", select_on_focus=False
                 )
+            with Vertical(id="ask-rule", classes="-hidden"):
+                yield Static(Content("Which rule? It has to cover this call."), markup=False)
+                yield CleanInput(id="rule", select_on_focus=False)
             yield Static(id="state", markup=False)
 
     def on_mount(self) -> None:
         """Fit the parts, and show the age from now on."""
         self.query_one("#editor", TextArea).cursor_blink = False
-        self.query_one("#reason", Input).cursor_blink = False
+        for line in self.query(CleanInput):
+            line.cursor_blink = False
         self._buttons["a"].set_able(self.takes("a"))
         self._buttons["e"].set_able(self.takes("e"))
         self._fit()
@@ -151,12 +137,12 @@ class ApprovalModal(ArmedScreen[Outcome]):
         self._inner = inner = min(columns, MOST_COLUMNS) - 4
         narrow = inner < _COLUMNS_OF_KEYS
         self.query_one("#keys").set_class(narrow, "-narrow")
-        details, rest = detail_rows(self.request, inner)
+        details, rest = detail_rows(self.request, inner, self._saved.rows())
         # Besides: the frame's two, the top, the place, a gap, the keys, the state.
-        around = 6 + (len(_CHOSEN) - 1 if narrow else len(_ROWS))
+        around = 6 + (sum(map(len, _ROWS)) if narrow else len(_ROWS))
         room = rows - around - len(details)
         if room < 4:
-            details, rest, room = [], detail_lines(self.request), rows - around
+            details, rest, room = [], detail_lines(self.request, self._saved.rows()), rows - around
         self._preview.show([*self._lines(), *rest])
         wanted = self._preview.rows_for(inner)
         airy = room - 2 >= min(wanted, 20)
@@ -209,7 +195,7 @@ class ApprovalModal(ArmedScreen[Outcome]):
         listens = self.mode == "question" and self.hearing != "deaf"
         self.query_one("#frame").set_class(listens, "-listens")
         state.set_class(listens, "-listens")
-        state.set_class(bool(self._said) and not listens, "-says")
+        state.set_class(bool(self._said or self._saved.error) and not listens, "-says")
         state.update(Content(self._state_words()), layout=False)
         if self.hearing == "armed":
             self._said = ""
@@ -218,6 +204,11 @@ class ApprovalModal(ArmedScreen[Outcome]):
         match self.mode:
             case "reason":
                 return "enter denies with this reason · esc goes back, the reason stays"
+            case "rule":
+                return (
+                    self._saved.error
+                    or "enter takes this rule, esc leaves it as it was · nothing is saved before a"
+                )
             case "edit":
                 return f"esc goes back to the question with your {self._edited.what} · nothing runs before y"
         if self._arming.chosen is not None:
@@ -230,8 +221,10 @@ class ApprovalModal(ArmedScreen[Outcome]):
 
     def takes(self, key: str) -> bool:
         """Whether this answer can be given now."""
-        if key == "a":
-            return self.request.remember is not None and not self._edited.changed
+        if key in {"a", "w"}:
+            return self._saved.possible and not self._edited.changed
+        if key == "m":
+            return self._saved.editable and not self._edited.changed
         if key == "e":
             return self._edited.possible
         return key in self.ANSWERS
@@ -241,8 +234,13 @@ class ApprovalModal(ArmedScreen[Outcome]):
         match key:
             case "y":
                 self._allow()
-            case "a" if self.request.remember is not None:
-                self.settle(AllowAlways(self.request.remember))
+            case "a":
+                self.settle(AllowAlways(self._saved.rule, self._saved.scope))
+            case "w":
+                self._saved.next_scope()
+                self._fit()
+            case "m":
+                self._enter("rule")
             case "n":
                 self.settle(DenyCall())
             case "s":
@@ -264,20 +262,31 @@ class ApprovalModal(ArmedScreen[Outcome]):
             self.settle(AllowOnce())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter in the reason: denied, in the person's words."""
+        """Enter in the reason: denied, in the person's words; in the rule: it is taken, not yet saved."""
         if self.mode == "reason":
             self.settle(DenyCall(safe_line(event.value)))
+        elif self.mode == "rule":
+            if self._saved.write(event.value):
+                self._enter("question")
+                self._fit()
+            else:
+                self.show_hearing()
 
     def _enter(self, mode: Mode) -> None:
         self.mode = mode
-        self.query_one("#keys").set_class(mode == "reason", "-hidden")
+        self.query_one("#keys").set_class(mode in {"reason", "rule"}, "-hidden")
         self.query_one("#keys").set_class(mode == "edit", "-unseen")
         self.query_one("#ask-reason").set_class(mode != "reason", "-hidden")
+        self.query_one("#ask-rule").set_class(mode != "rule", "-hidden")
         self.query_one("#editor").set_class(mode != "edit", "-hidden")
         self._preview.set_class(mode == "edit", "-hidden")
         self.query_one("#place").set_class(mode == "edit", "-hidden")
         if mode == "reason":
             self.query_one("#reason", Input).focus()
+        elif mode == "rule":
+            line = self.query_one("#rule", Input)
+            line.value = self._saved.rule
+            line.focus()
         elif mode == "edit":
             editor = self.query_one("#editor", TextArea)
             editor.text = self._edited.text
@@ -291,6 +300,7 @@ class ApprovalModal(ArmedScreen[Outcome]):
         if event.key != "escape":
             return
         event.stop()
+        self._saved.error = ""
         if self.mode == "edit":
             self._edited.write(self.query_one("#editor", TextArea).text)
             self._said = self._edited.error
@@ -325,12 +335,3 @@ class ApprovalModal(ArmedScreen[Outcome]):
             return False
         scroll(animate=False)
         return True
-
-
-class _ReasonInput(Input):
-    """A line whose pastes are cleaned."""
-
-    def _on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        event.prevent_default()
-        self.insert_text_at_cursor(safe_line(event.text))

@@ -5,7 +5,9 @@ Refuses to cut in silence: what does not fit into a few rows stands, whole, at t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
+from typing import TypeAlias
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -13,6 +15,9 @@ from textual.content import Content
 from agent_tui.modals.preview import SPELT_OUT, PreviewLine, shown_line
 from agent_tui.panes.wording import cut, cut_middle
 from agent_tui_core.events import ApprovalRequest
+
+Rows: TypeAlias = Sequence[tuple[str, str]]
+"""Labels and texts."""
 
 _MOST_ROWS = 3
 _LABEL = 9
@@ -34,11 +39,11 @@ def title(request: ApprovalRequest, number: int | None, room: int, *, edited: bo
     return words.truncate(max(room, 10), ellipsis=True)
 
 
-def detail_rows(request: ApprovalRequest, inner: int) -> tuple[list[Content], list[PreviewLine]]:
-    """The rows for `inner` cells, and what is too long for them, as lines for the end of the preview."""
+def detail_rows(request: ApprovalRequest, inner: int, saved: Rows) -> tuple[list[Content], list[PreviewLine]]:
+    """The rows for `inner` cells, what would be `saved` last; and what is too long, for the preview's end."""
     rows: list[Content] = []
     rest: list[PreviewLine] = []
-    for label, text in _particulars(request):
+    for label, text in [*_particulars(request), *saved]:
         room = max(inner - _LABEL, 20)
         parts = Content(text).highlight_regex(SPELT_OUT, style="$warning reverse bold").fold(room)
         if len(parts) > _MOST_ROWS:
@@ -50,9 +55,9 @@ def detail_rows(request: ApprovalRequest, inner: int) -> tuple[list[Content], li
     return rows, rest
 
 
-def detail_lines(request: ApprovalRequest) -> list[PreviewLine]:
+def detail_lines(request: ApprovalRequest, saved: Rows) -> list[PreviewLine]:
     """All of it as lines, for a terminal without room for rows."""
-    return [line for label, text in _particulars(request) for line in _headed(label, text)]
+    return [line for label, text in [*_particulars(request), *saved] for line in _headed(label, text)]
 
 
 def _particulars(request: ApprovalRequest) -> list[tuple[str, str]]:
@@ -67,8 +72,6 @@ def _particulars(request: ApprovalRequest) -> list[tuple[str, str]]:
         ("In", place),
         ("Why", shown_line(request.reason)),
     ]
-    if request.remember is not None:
-        rows.append(("a saves", f"{shown_line(request.remember)} · for every agent, until you quit"))
     return [(label, text) for label, text in rows if text]
 
 

@@ -28,6 +28,7 @@ from agent_tui.panes.wording import (
     cut,
     cut_middle,
     duration,
+    mode_word,
     one_line,
     row,
     state_words,
@@ -38,6 +39,16 @@ ROWS_EVERY = 0.24
 """Seconds between two looks at the numbers of header and footer; a little less than the feed's pulse."""
 QUEUE_SHOWN = 3
 """Queued prompts that a pane lists; more are counted."""
+
+
+class Banner(Row):
+    """A warning that stays until somebody has seen it."""
+
+    class Seen(Message):
+        """It was clicked."""
+
+    def on_click(self) -> None:
+        self.post_message(self.Seen())
 
 
 class AgentPane(Container):
@@ -57,6 +68,7 @@ class AgentPane(Container):
         self.transcript = TranscriptView(feed.transcript, clock=wall)
         self.is_chosen = False
         self._header = Row(classes="pane-header")
+        self._banner = Banner(classes="pane-banner")
         self._footer = Row(classes="pane-footer")
         self._queue = Static("", classes="pane-queue", markup=False)
         self._empty = Static("", classes="pane-empty", markup=False)
@@ -69,13 +81,14 @@ class AgentPane(Container):
 
     def compose(self) -> ComposeResult:
         yield self._header
+        yield self._banner
         yield self._empty
         yield self.transcript
         yield self._queue
         yield self._footer
 
     def on_mount(self) -> None:
-        self._queue.display = False
+        self._queue.display = self._banner.display = False
         self._settle_empty()
 
     def on_click(self) -> None:
@@ -91,8 +104,8 @@ class AgentPane(Container):
         self.set_class(chosen, "-chosen")
         self._empty.update(invitation(self.feed.agent.number, chosen=chosen), layout=False)
 
-    def tick(self, now: float) -> None:
-        """Show what the feed folded since the last time."""
+    def tick(self, now: float) -> bool:
+        """Show what the feed folded since the last time; return whether the next frame has to go on."""
         transcript = self.feed.transcript
         self._settle_empty()
         self.transcript.tick()
@@ -103,6 +116,7 @@ class AgentPane(Container):
         if transcript.queue != self._queued:
             self._show_queue()
         self._show_rows(now)
+        return self.transcript.behind
 
     def _show_rows(self, now: float) -> None:
         """Header and footer at once when the state changed; their numbers a few times a second.
@@ -110,12 +124,25 @@ class AgentPane(Container):
         In each frame these two rows would cost as much as the whole transcript.
         """
         transcript, width = self.feed.transcript, self._header.size.width
-        key = (transcript.state, transcript.detail, transcript.queue, self.is_chosen, width)
+        said = (self.feed.agent.mode.now, len(self.feed.warnings))
+        key = (transcript.state, transcript.detail, transcript.queue, self.is_chosen, width, *said)
         if key == self._rows_key and 0 <= now - self._rows_at < ROWS_EVERY:
             return
         self._rows_key, self._rows_at = key, now
         self._header.show(header_line(self.feed, width, now, chosen=self.is_chosen))
         self._footer.show(footer_line(self.feed, self._footer.size.width, now))
+        self._banner.display = bool(self.feed.warnings)
+        if self.feed.warnings:
+            self._banner.show(banner_line(self.feed.warnings, width))
+
+    def on_banner_seen(self) -> None:
+        """The person clicked the warning away."""
+        self.put_warnings_away()
+
+    def put_warnings_away(self) -> None:
+        """The person has seen them; they stay in the transcript."""
+        self.feed.warnings.clear()
+        self.tick(self._wall())
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The bar at the left edge, in the pane's colour; the rest is under the children.
@@ -177,12 +204,22 @@ def header_line(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> Con
         speed = ""
     state = cut(state, max(width - used - 2, 8))
     room = width - cell_len(state) - cell_len(speed) - 3 - cell_len(number[0])
-    left: list[Part] = [mark, number, (cut(name, max(room, 4)), "bold" if chosen else "")]
+    mode, loud = mode_word(agent.mode.now)
+    room -= cell_len(mode)
+    left: list[Part] = [mark, number, (cut(name, max(room, 4)), "bold" if chosen else ""), (mode, loud)]
     room -= cell_len(name) + 3
     model = one_line(agent.model)
     if room >= min(8, cell_len(model)) and model:
         left.append((f"  {cut_middle(model, room)}", "$text-muted"))
     return row(left, [(state, words.style), (speed, "$text-muted"), (" ", "")], width)
+
+
+def banner_line(warnings: list[str], width: int) -> Content:
+    """The newest warning, how many more there are, and how it goes away."""
+    more = f" +{len(warnings) - 1}" if len(warnings) > 1 else ""
+    room = width - cell_len(more) - 5
+    style = "bold $text-warning"
+    return row([(" ▲ ", style), (cut(one_line(warnings[-1]), room), style)], [(f"{more} × ", style)], width)
 
 
 def footer_line(feed: AgentFeed, width: int, now: float) -> Content:

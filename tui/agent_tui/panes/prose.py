@@ -17,6 +17,8 @@ from agent_tui_core.runtime.entries import ProseEntry
 
 TAIL_LIMIT = 4_000
 """Characters of an open block that is parsed anew on every frame; a longer one is plain until it closes."""
+READ_AT_ONCE = 200_000
+"""Characters of a text that are read in one frame: a line of 10 MB must not hold up a key."""
 _THOUGHTS_SHOWN = 6
 _COUNTED_WIDTH = 80
 
@@ -32,16 +34,23 @@ class ProseReader:
         self._pieces = 0
         self._characters = 0
         self._ended = False
+        self._unread = ""
+
+    @property
+    def behind(self) -> bool:
+        """There is more to read than one frame was allowed to."""
+        return bool(self._unread)
 
     def read(self) -> int:
         """Read what is new; return how many blocks were closed before."""
         before = len(self.closed)
         if self._ended:
             return before
-        for piece in self._new_pieces():
-            self._characters += len(piece)
+        new = self._unread + "".join(self._new_pieces())
+        piece, self._unread = new[:READ_AT_ONCE], new[READ_AT_ONCE:]
+        if piece:
             self.closed += self._splitter.feed(piece)
-        if self.entry.closed:
+        if self.entry.closed and not self._unread:
             self._ended, self.tail = True, []
             self.closed += self._splitter.close()
         else:
@@ -50,9 +59,11 @@ class ProseReader:
 
     def _new_pieces(self) -> Sequence[str]:
         if self.entry.closed:  # the pieces may have been joined to one
-            return (self.entry.text[self._characters :],)
-        new = self.entry.pieces[self._pieces :]
-        self._pieces += len(new)
+            new: Sequence[str] = (self.entry.text[self._characters :],)
+        else:
+            new = self.entry.pieces[self._pieces :]
+            self._pieces += len(new)
+        self._characters += sum(map(len, new))
         return new
 
 
@@ -63,6 +74,11 @@ class ProsePart:
         self.units: list[Unit] = []
         self._reader = ProseReader(entry, plain=False)
         self._gap = gap
+
+    @property
+    def behind(self) -> bool:
+        """There is more to read than one frame was allowed to."""
+        return self._reader.behind
 
     def guess(self, width: int) -> int:
         return _guess(self._reader.entry, width)
@@ -108,6 +124,11 @@ class ReasoningPart:
     def is_unfolded(self) -> bool:
         """Whether all of it is shown."""
         return self._unfolded_all() if self.unfolded is None else self.unfolded
+
+    @property
+    def behind(self) -> bool:
+        """There is more to read than one frame was allowed to."""
+        return self._reader.behind
 
     def guess(self, width: int) -> int:
         return _guess(self._reader.entry, width) if self.is_unfolded else 1 + self._gap

@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from agent_tui.feed import AgentFeed
 from agent_tui.panes.painting import PaintedWords
-from agent_tui.panes.wording import Part, age, count, cut, cut_start, one_line, row, state_words
+from agent_tui.panes.wording import Part, age, count, cut, cut_start, mode_word, one_line, row, state_words
 from agent_tui_core.runtime.entries import NoticeEntry, ProseEntry, ToolEntry, UserEntry
 from agent_tui_core.runtime.transcript import Transcript
 
@@ -57,7 +57,8 @@ class Roster(PaintedWords):
         if moved:
             self._keep_in_view()
         width, rows = self.size.width, self.size.height
-        states = (chosen, self._top, self.size, *((f.transcript.state, f.transcript.detail) for f in feeds))
+        told = ((f.transcript.state, f.transcript.detail, f.agent.mode.now, len(f.warnings)) for f in feeds)
+        states = (chosen, self._top, self.size, *told)
         if not width or (states == self._states and 0 <= now - self._drawn_at < DRAWN_EVERY):
             return
         self._states, self._drawn_at = states, now
@@ -144,7 +145,9 @@ def agent_rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list
         [
             mark,
             (f"{agent.number} ", "$text-muted"),
+            ("▲ " if feed.warnings else "", "bold $text-warning"),
             (one_line(agent.name), "bold" if chosen else ""),
+            mode_word(agent.mode.now),
         ],
         [(state, words.style), (" ", "")],
         width,

@@ -97,16 +97,23 @@ class StatusRow(Row):
         waiting: int,
         *,
         approve_key: str,
+        wanted: int,
+        forms_key: str,
+        sandbox: str,
+        is_bad: bool,
         demo: bool,
         workspace: Path | None,
     ) -> None:
-        """Write the row; `waiting` counts open questions of all agents."""
+        """Write the row; `waiting` counts open questions of all agents, `wanted` results given by hand."""
         counts = Counter(states)
         left: list[Part] = [(" agent-tui ", "bold $text-accent"), (f" {plural(counts.total(), 'agent')}", "")]
         if waiting:
             left.append(("  ", ""))
             key = f" — {approve_key}" if approve_key else ""
             left.append((f" ◆ {waiting} {_wait(waiting)} for you{key} ", _LOUD))
+        if wanted:
+            key = f" — {forms_key}" if forms_key else ""
+            left += [("  ", ""), (f"◇ {plural(wanted, 'result')} wanted{key}", "$text-warning")]
         for state in _SHOWN:
             if counts[state]:
                 left.append(("  ", ""))
@@ -116,8 +123,10 @@ class StatusRow(Row):
         if demo:
             notice = next(words for least, words in _DEMO_NOTICES if width >= least)
             right.append((notice, "$text-secondary"))
+        if sandbox and _cells(left) + _cells(right) + cell_len(sandbox) + 3 <= width:
+            right.append((f" {sandbox} ", "$text-warning" if is_bad else "$text-muted"))
         place = f" {cut_middle(one_line(_home(workspace)), _PLACE_CELLS)} " if workspace else ""
-        if sum(cell_len(text) for text, _ in (*left, *right)) + cell_len(place) + 2 <= width:
+        if _cells(left) + _cells(right) + cell_len(place) + 2 <= width:
             right.append((place, "$text-muted"))
         self.show(row(left, right, width))
 
@@ -176,6 +185,10 @@ def _as_many_as_fit(actions: Sequence[Action], width: int) -> list[Action]:
             break
         shown.append(action)
     return shown
+
+
+def _cells(parts: list[Part]) -> int:
+    return sum(cell_len(text) for text, _ in parts)
 
 
 def _wait(number: int) -> str:

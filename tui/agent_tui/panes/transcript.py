@@ -46,6 +46,8 @@ class TranscriptView(ScrolledLines):
         self._parts: list[Part] = []
         self._live_calls: set[int] = set()
         self._second = 0
+        self.behind = False
+        """A long text was not read to its end: the next frame goes on."""
         self._unfolded = False
         transcript.dirty.update(range(len(transcript.entries)))
 
@@ -64,7 +66,7 @@ class TranscriptView(ScrolledLines):
         if not dirty and self.size == self._shown:
             return False
         self._read()
-        return self.show_changes()
+        return self._show_read()
 
     def toggle(self, entry_index: int) -> bool:
         """Fold or unfold a tool call or a reasoning; return whether there was something to fold."""
@@ -92,11 +94,18 @@ class TranscriptView(ScrolledLines):
         return self._unfolded
 
     def show_changes(self) -> bool:
-        """Read what is new before anything is drawn for a new size."""
+        """Read what is new before anything is drawn for a new size, and go on with a text that is behind."""
         if self.size.width and self.size != self._shown:
             self._take_size(self.size)
             self._read()
-        return super().show_changes()
+        elif self.behind:
+            self._read()
+        return self._show_read()
+
+    def _show_read(self) -> bool:
+        painted = super().show_changes()
+        self._go_on_with({row.spot.entry for row in self._rows})
+        return painted
 
     def on_click(self, event: events.Click) -> None:
         """Fold or unfold what is under the pointer; the marker belongs to the lines."""
@@ -115,12 +124,24 @@ class TranscriptView(ScrolledLines):
             if index < known:
                 self._note_live(index, entries[index])
                 self.sheet.touch(index)
-        dirty.clear()
         for index in range(known, len(entries)):
             self._note_live(index, entries[index])
             part = self._part(entries[index], gap=index > 0)
             self._parts.append(part)
             self.sheet.add(part)
+            dirty.add(index)
+        read = dirty.copy()
+        dirty.clear()
+        self.behind = False
+        self._go_on_with(read)
+
+    def _go_on_with(self, entries: set[int]) -> None:
+        """Have the next frame read on where one frame was not enough."""
+        for index in entries:
+            part = self._parts[index]
+            if isinstance(part, ProsePart | ReasoningPart) and part.behind:
+                self.transcript.dirty.add(index)
+                self.behind = True
 
     def _note_live(self, index: int, entry: Entry) -> None:
         if isinstance(entry, ToolEntry) and entry.status == "running":

@@ -12,6 +12,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from textual.content import Content
 
 from agent_tui.panes.lines import printable
+from agent_tui_core.config.modes import Mode
 from agent_tui_core.events import AgentState
 from agent_tui_core.runtime.transcript import Transcript
 from agent_tui_core.text import safe_line
@@ -72,6 +73,13 @@ def one_line(foreign: str) -> str:
 def state_name(state: AgentState) -> str:
     """The state in words, for counts."""
     return _STATES[state].words
+
+
+def mode_word(mode: Mode) -> Part:
+    """What stands behind a name: the mode, where it is not the one that asks."""
+    if mode == "ask":
+        return "", ""
+    return f" {mode}", "bold $text-warning" if mode == "auto" else "$text-secondary"
 
 
 def duration(seconds: float) -> str:

@@ -18,13 +18,14 @@ from textual.screen import Screen
 from textual.widgets import TextArea
 
 from agent_tui.actions import Actions, bindings
-from agent_tui.feed import AgentFeed, DashboardSession, Feed
+from agent_tui.feed import AgentFeed, Feed
 from agent_tui.panes.agent_pane import AgentPane
 from agent_tui.panes.painting import Painter
 from agent_tui.panes.prompt import PromptBox
 from agent_tui.panes.roster import Roster
 from agent_tui.panes.status import KeyRow, StatusRow
 from agent_tui.panes.wording import one_line
+from agent_tui.ports import DashboardSession
 from agent_tui.screens.tiling import Tiled, tile
 
 
@@ -122,21 +123,26 @@ class DashboardScreen(Screen[None]):
         self.set_class(self.zoomed, "-zoomed")
         self.feed.show({key: partial(self._tick, pane) for key, pane in self._panes.items() if pane.display})
 
-    def _tick(self, pane: AgentPane) -> None:
-        pane.tick(self.feed.wall())
+    def _tick(self, pane: AgentPane) -> bool:
+        return pane.tick(self.feed.wall())
 
     # --- what it shows --------------------------------------------------------------------------------------
 
     def report(self) -> None:
         """Write the rows that speak of all agents; called after each frame."""
         feeds = list(self.feed.agents.values())
-        waiting = len(self.session.desk.pending)
-        keys = self.actions
+        forms = self.session.equipment.forms.pending
+        waiting = len(self.session.desk.pending) + sum(form.urgent for form in forms)
+        keys, sandbox = self.actions, self.session.equipment.sandbox
         chosen = self.chosen
         self._status.report(
             (feed.transcript.state for feed in feeds),
             waiting,
             approve_key=keys["approvals"].first_key,
+            wanted=sum(not form.urgent for form in forms),
+            forms_key=keys["forms"].first_key,
+            sandbox=one_line(sandbox.words.partition(":")[0]),
+            is_bad=sandbox.bad,
             demo=self.session.demo,
             workspace=chosen.agent.workspace if chosen else None,
         )
@@ -192,6 +198,11 @@ class DashboardScreen(Screen[None]):
         if (chosen := self.chosen) is None:
             self.prompt.put_back(message.text, f"there is no agent: {self._key('new_agent')} adds one")
             return
+        if self.session.offer is not None:
+            self.prompt.put_back(message.text, "first answer the question about this folder: f2 shows it")
+            return
+        if (pane := self._panes.get(chosen.agent.id)) is not None:
+            pane.put_warnings_away()
         if message.now:
             chosen.agent.prompt_now(message.text)
         else:
