@@ -154,6 +154,8 @@ class LoopbackServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
+        for _ in range(3):  # a connection that was just accepted becomes a task first
+            await asyncio.sleep(0)
         for task in self._tasks:
             task.cancel()
         if self._tasks:

@@ -70,12 +70,18 @@ class Recorder:
 
     bodies: list[Body] = field(default_factory=list)
     committed: list[Body] = field(default_factory=list)
+    owed: list[Body] = field(default_factory=list)
     on_commit: Callable[[Sequence[Body]], None] = lambda _bodies: None
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def commit(self, *bodies: Body) -> None:
         self.on_commit(bodies)
         self.committed += bodies
+        for body in bodies:
+            self.emit(body)
+
+    def owe(self, *bodies: Body) -> None:
+        self.owed += bodies
         for body in bodies:
             self.emit(body)
 

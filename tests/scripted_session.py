@@ -7,9 +7,11 @@ import itertools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from agent_tui.ports import SandboxState
 from agent_tui_core.agent.approvals import ApprovalDesk, Settlement
 from agent_tui_core.blocks import Text, ToolUse
 from agent_tui_core.config.profiles import Plan
+from agent_tui_core.config.project import Project
 from agent_tui_core.events import (
     AgentState,
     AnswerEnded,
@@ -19,6 +21,7 @@ from agent_tui_core.events import (
     ApprovalSettled,
     Body,
     MessageCommitted,
+    Noticed,
     QueueChanged,
     RequestStarted,
     RunEnd,
@@ -29,7 +32,10 @@ from agent_tui_core.events import (
     ToolProposed,
 )
 from agent_tui_core.messages import Message, Usage
+from agent_tui_core.runtime.agent_mode import AgentMode
+from agent_tui_core.runtime.forms import Forms
 from agent_tui_core.runtime.outbox import Outbox, Subscription
+from agent_tui_core.runtime.report import Reporter
 
 _numbers = itertools.count(1)
 
@@ -63,6 +69,7 @@ class ScriptedWorker:
         self.state: AgentState = "idle"
         self.prompts: list[str] = []
         self.interrupts = 0
+        self.mode = AgentMode()
         self.outbox = Outbox(self.id)
         self._queue: list[str] = []
 
@@ -114,6 +121,9 @@ class ScriptedWorker:
         self.become("stopping")
         return True
 
+    def notice(self, text: str) -> None:
+        self.emit(Noticed("info", text))
+
     def subscribe(self, wake: Callable[[], None] | None = None) -> Subscription:
         return self.outbox.subscribe(wake)
 
@@ -143,7 +153,14 @@ class ScriptedWorker:
         self.emit(AnswerEnded("end"), RunEnded(end, reason, 1, Usage()))
         self.become("idle" if end == "completed" else end)
 
-    def ask(self, tool: str, command: str, *, remember: str | None = None) -> asyncio.Task[Settlement]:
+    def ask(
+        self,
+        tool: str,
+        command: str,
+        *,
+        remember: str | None = None,
+        still_asks: Callable[[], bool] = lambda: True,
+    ) -> asyncio.Task[Settlement]:
         """Have a call wait at the desk; the task ends with what was settled."""
         key = f"call-{next(_numbers)}"
         request = ApprovalRequest(
@@ -163,17 +180,37 @@ class ScriptedWorker:
         call = ToolUse(key, tool, request.input)
         self.emit(ToolProposed(key, call, "message"), ApprovalRequested(key, request))
         self.become("waiting", tool)
-        return asyncio.create_task(self._wait(key, request))
+        return asyncio.create_task(self._wait(key, request, still_asks))
 
-    async def _wait(self, key: str, request: ApprovalRequest) -> Settlement:
+    async def _wait(self, key: str, request: ApprovalRequest, still_asks: Callable[[], bool]) -> Settlement:
         try:
-            settlement = await self.session.desk.ask(request, lambda: True)
+            settlement = await self.session.desk.ask(request, still_asks)
         except asyncio.CancelledError:
             self.emit(ApprovalSettled(key, request.id, "withdrawn"))
             raise
         self.emit(ApprovalSettled(key, request.id, "allowed"))
         self.become("running", request.tool)
         return settlement
+
+
+class ScriptedSandbox:
+    """A sandbox that is what a test says."""
+
+    def __init__(self, words: str = "sandbox on", *, bad: bool = False) -> None:
+        self.words = words
+        self.bad = bad
+
+    async def look(self) -> str:
+        return self.words
+
+
+class ScriptedEquipment:
+    """What the dashboard sees of a session's equipment; a test fills it."""
+
+    def __init__(self) -> None:
+        self.forms = Forms()
+        self.reporters: tuple[Reporter, ...] = ()
+        self.sandbox: SandboxState = ScriptedSandbox()
 
 
 class ScriptedSession:
@@ -183,6 +220,10 @@ class ScriptedSession:
         self.plan = plan
         self.id = "scripted"
         self.desk = ApprovalDesk()
+        self.equipment = ScriptedEquipment()
+        self.offer: Project | None = None
+        self.decided: list[bool] = []
+        self.started: list[str | None] = []
         self.demo = demo
         self.greeting = "This is a script." if demo else ""
         self._watchers: list[Callable[[], None]] = []
@@ -194,7 +235,12 @@ class ScriptedSession:
     def running(self) -> int:
         return sum(worker.busy for worker in self.workers)
 
+    async def decide_project(self, trusted: bool) -> None:
+        self.offer = None
+        self.decided.append(trusted)
+
     def start(self, prompt: str | None = None) -> None:
+        self.started.append(prompt)
         for worker in self.workers if prompt is not None else ():
             worker.prompt(prompt or "")
 

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 from loopback import DONE, chunk, finish, sse
 
 Reason: TypeAlias = Literal["end", "tool_use", "length", "content_filter"]
-Call: TypeAlias = tuple[str, str, Sequence[str]]
-"""Id, name, and the pieces of the arguments."""
+Call: TypeAlias = tuple[str, str, Sequence[str | None]]
+"""Id, name, and the pieces of the arguments; None lets a turn pass in which other calls have a piece."""
 SEAL = "c2VhbGVk"
 
 
@@ -208,7 +208,7 @@ class ResponsesWriter(Writer):
             about = {"output_index": first + index, "item_id": opened[index]["id"]}
             written += _named("response.function_call_arguments.delta", **about, delta=piece)
         for item, (_, _, pieces) in zip(opened, calls, strict=True):
-            whole = "".join(pieces)
+            whole = "".join(piece for piece in pieces if piece is not None)
             about = {"output_index": len(self.items), "item_id": item["id"]}
             written += _named("response.function_call_arguments.done", **about, arguments=whole)
             written += self._done({**item, "arguments": whole, "status": "completed"})

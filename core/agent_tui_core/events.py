@@ -178,6 +178,9 @@ class ToolStarted:
 
     key: str
     input: JsonObject
+    until: float | None = None
+    """Seconds since the epoch until which somebody outside may deliver the result; None: it returns by
+    itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,9 +186,16 @@ async def test_an_interrupt_keeps_what_came_and_is_exit_code_130(tmp_path: Path)
     assert "half a sen" in kept(tmp_path)
 
 
+def in_workspace(folder: Path, name: str) -> Path:
+    """A pipe where a command in the sandbox finds it."""
+    (folder / "workspace").mkdir(exist_ok=True)
+    pipe = folder / "workspace" / name
+    os.mkfifo(pipe)
+    return pipe
+
+
 async def test_a_second_interrupt_does_not_wait_for_a_command_that_will_not_stop(tmp_path: Path) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
+    fifo = in_workspace(tmp_path, "fifo")
     command = f"exec 9> {fifo}; trap '' TERM; echo ready >&9; while :; do sleep 60; done"
     async with LoopbackServer([call("Bash", {"command": command})]) as server:
         args = ("run", "--json", "--approve", "all", "x")
@@ -229,9 +236,7 @@ async def test_a_reader_that_left_ends_it_quietly(tmp_path: Path) -> None:
 
 
 async def test_a_reader_that_stalls_delays_no_interrupt(tmp_path: Path) -> None:
-    begun, stopped = tmp_path / "begun", tmp_path / "stopped"
-    os.mkfifo(begun)
-    os.mkfifo(stopped)
+    begun, stopped = in_workspace(tmp_path, "begun"), in_workspace(tmp_path, "stopped")
     command = f"trap 'echo > {stopped}; exit' TERM; echo > {begun}; while :; do sleep 0.05; done"
     flood = [text("x" * 60_000 + "\n") for _ in range(40)]
     calls = tool_call("c", "Bash", {"command": command})

@@ -49,6 +49,12 @@ def test_the_settings_example_is_a_settings_file(tmp_path: Path) -> None:
     assert set(settings.agents) == {"coder", "reviewer"}
 
 
+def test_the_servers_example_is_a_settings_file(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(block("toml", "[mcp.servers.git]"), encoding="utf-8")
+    assert set(load_settings(file, environ={}).mcp.servers) == {"git", "tracker"}
+
+
 def test_the_keys_of_the_settings_example_are_actions() -> None:
     from agent_tui.actions import ACTIONS
 
@@ -61,9 +67,19 @@ def test_every_option_that_the_readme_names_exists() -> None:
         subprocess.run(
             [sys.executable, "-m", "agent_tui", *word, "--help"], capture_output=True, text=True, check=True
         ).stdout
-        for word in ([], ["run"], ["sessions"], ["export"], ["rules", "test"])
+        for word in (
+            [],
+            ["run"],
+            ["sessions"],
+            ["export"],
+            *(["rules", name] for name in ("test", "list", "add", "remove")),
+            ["trust"],
+            ["mcp", "probe"],
+            ["hooks", "import"],
+            ["tool-result"],
+        )
     )
-    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--editable"}:
+    for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README)) - {"--editable", "--channel"}:
         assert option in shown, option
 
 

@@ -6,21 +6,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_tui_core.agent.approvals import ApprovalDesk
 from agent_tui_core.agent.conversation import Conversation
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.modes import MODES
 from agent_tui_core.config.profiles import AgentProfile
+from agent_tui_core.events import Noticed
 from agent_tui_core.history.store import History
+from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.branch import current_branch
 from agent_tui_core.runtime.connections import Connection
 from agent_tui_core.runtime.equipment import Equipment
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.later import LaterRunner
 from agent_tui_core.runtime.outbox import Outbox
-from agent_tui_core.runtime.worker import Runner, Worker, WorkerIdentity
+from agent_tui_core.runtime.runner import Runner
+from agent_tui_core.runtime.worker import Worker, WorkerIdentity
+
+if TYPE_CHECKING:
+    from agent_tui_core.agent.permissions import Permissions
+    from agent_tui_core.hooks.agent_commands import AgentCommands
+    from agent_tui_core.tools.base import ToolContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +66,36 @@ class Assembly:
         journal = WorkerJournal(outbox, partial(self._history.record, birth.conversation_id))
         conversation = Conversation()
         branch = partial(current_branch, who.workspace)
-        runner = LaterRunner(partial(self._loop, birth, conversation, journal, branch))
-        return Worker(who, conversation, outbox, journal, runner, self._equipment.hooks, branch)
+        mode = AgentMode(birth.profile.mode)
+        hooks = self._equipment.hooks.with_commands(partial(self._commands, birth, outbox, journal, mode))
+        runner = LaterRunner(partial(self._loop, birth, conversation, journal, branch, mode, hooks))
+        return Worker(who, conversation, outbox, journal, runner, hooks, branch, mode)
+
+    def _commands(
+        self, birth: Birth, outbox: Outbox, journal: WorkerJournal, mode: AgentMode
+    ) -> AgentCommands | None:
+        """The command hooks that this agent meets; None while the session has none."""
+        commands = self._equipment.command_hooks.commands
+        if commands is None:
+            return None
+        from agent_tui_core.hooks.agent_commands import AgentCommands
+        from agent_tui_core.hooks.payload import HookedAgent
+
+        who = birth.identity
+        hooked = HookedAgent(
+            id=who.id,
+            name=who.name,
+            model=who.model,
+            workspace=who.workspace,
+            session_id=birth.conversation_id,
+            attended=self._equipment.attended,
+            mode=lambda: mode.now,
+            run_id=lambda: outbox.run_id,
+            tell=lambda level, words: journal.emit(Noticed(level, words)),
+        )
+        agent = AgentCommands(commands, hooked)
+        self._equipment.command_hooks.meet(agent)
+        return agent
 
     def _loop(
         self,
@@ -65,33 +103,55 @@ class Assembly:
         conversation: Conversation,
         journal: WorkerJournal,
         branch: Callable[[], str | None],
+        mode: AgentMode,
+        hooks: Hooks,
     ) -> Runner:
         """Make what runs the prompts; its imports are what a first frame would wait for."""
         from agent_tui_core.agent.calls import Calls
         from agent_tui_core.agent.gate import AgentIdentity, Gate, PersonGate
         from agent_tui_core.agent.loop import Loop, LoopSettings
         from agent_tui_core.agent.policy import PolicyGate
-        from agent_tui_core.tools.base import ToolContext
 
         who, profile = birth.identity, birth.profile
         registry = self._equipment.tools(profile)
         asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
-        permissions = self._equipment.permissions.in_mode(profile.mode)
+        permissions = self._equipment.permissions.of_agent(mode.now, who.id, who.name)
+        mode.follow(partial(setattr, permissions, "mode"))
+        context = self._context(who, profile, mode, permissions)
+        if context.sandbox is not None:
+            permissions.unboxed = context.sandbox.trouble
         gate: Gate = PersonGate(asks, permissions, self._desk)
         policy = self._equipment.policy
         if policy is not None and policy.rest != "ask":
             gate = PolicyGate(asks, permissions, policy)
-        calls = Calls(registry, self._equipment.hooks, gate, journal, ToolContext(who.workspace, who.id))
+        calls = Calls(registry, hooks, gate, journal, context, self._equipment.outside.wait_again)
         settings = LoopSettings(
             model=who.model,
-            system_prompt=_system_prompt(profile),
-            tools=registry.specs,
+            system_prompt=_system_prompt(profile) + self._equipment.project.context(profile.workspace),
+            tools=registry,
             max_tokens=profile.max_tokens,
             temperature=profile.temperature,
             max_tool_iterations=profile.max_tool_iterations,
             context_limit=profile.context_limit,
         )
         return Loop(birth.provider, conversation, calls, journal, settings)
+
+    def _context(
+        self, who: WorkerIdentity, profile: AgentProfile, mode: AgentMode, permissions: Permissions
+    ) -> ToolContext:
+        """What its tools may know; finds out whether the sandbox works."""
+        from agent_tui_core.tools.base import ToolContext
+
+        sandbox = self._equipment.sandbox
+        return ToolContext(
+            who.workspace,
+            who.id,
+            environment=sandbox.environment,
+            sandbox=sandbox.of_agent(who.id, who.workspace, profile, lambda: mode.now == "auto"),
+            background=self._equipment.left.of_agent(who.id, who.name),
+            unreadable=partial(permissions.unreadable, cwd=who.workspace),
+            agent_name=who.name,
+        )
 
 
 def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:

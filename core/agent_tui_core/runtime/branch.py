@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 _LONGEST = 1_000
@@ -25,8 +27,10 @@ def _worktree_head(place: Path) -> str | None:
 
 
 def _read(path: Path) -> str | None:
+    """The beginning of a regular file; a pipe in its place would make us wait for ever."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(_LONGEST)
-    except OSError:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    except (OSError, ValueError):
         return None

@@ -16,13 +16,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_tui_core.blocks import JsonObject
-from agent_tui_core.config.profiles import (
-    ANTHROPIC_BASE_URL,
-    AgentProfile,
-    Plan,
-    ProviderProfile,
-    api_key,
-)
+from agent_tui_core.config.profiles import AgentProfile, Plan
+from agent_tui_core.config.servers import ANTHROPIC_BASE_URL, ProviderProfile, api_key
 from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import ConfigError, ProviderError, ProviderRefused
 from agent_tui_core.events import AnswerEnded, StreamEvent

@@ -68,6 +68,8 @@ class ToolEntry:
     reason: str = ""
     rule: str | None = None
     started_at: float | None = None
+    until: float | None = None
+    """Until when somebody outside may deliver its result; None for a tool that returns by itself."""
     progress: str = ""
     result: ToolResult | None = None
     seconds: float = 0.0
@@ -91,3 +93,16 @@ class EndEntry:
 
 
 Entry: TypeAlias = UserEntry | ProseEntry | ToolEntry | NoticeEntry | EndEntry
+
+
+def summarised(before: int, after: int) -> NoticeEntry:
+    """What is said where a summary begins to stand for the messages; tokens before and after."""
+    words = (
+        f"What was said up to here is summarised for the model: ~{_count(before)} → ~{_count(after)} tokens. "
+        "Nothing is lost: it stays in the history, and the palette can undo it."
+    )
+    return NoticeEntry("info", words)
+
+
+def _count(tokens: int) -> str:
+    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)

@@ -5,14 +5,21 @@ The one room that makes objects of `EquipmentSettings`; refuses to know an agent
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tui_core.config.equipment import EquipmentSettings
 from agent_tui_core.config.profiles import AgentProfile, Plan
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.runtime.forms import Forms
+from agent_tui_core.runtime.outside import Outside
+from agent_tui_core.runtime.project_room import ProjectRoom
 from agent_tui_core.runtime.report import Reporter
+from agent_tui_core.runtime.rules import Rules
+from agent_tui_core.runtime.sandboxing import LeftBehind, Sandboxing
+from agent_tui_core.runtime.session_hooks import SessionHooks
+from agent_tui_core.runtime.session_servers import SessionServers
 
 if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
@@ -27,35 +34,68 @@ class Equipment:
         self.hooks = hooks
         self.policy = policy
         self.forms = Forms()
+        self.outside = Outside(plan.data_dir, self.forms)
+        self.outside.add(plan.equipment.tools, plan.config_dir)
         self._plan = plan
-        self._permissions: Permissions | None = None
-        self._permitting = threading.Lock()
+        self.rules = Rules(plan, policy)
+        self.project = ProjectRoom(plan)
+        self.sandbox = Sandboxing(plan)
+        self.left = LeftBehind()
+        self.command_hooks = SessionHooks(plan, self.forms)
+        self.servers = SessionServers(plan, self.forms, attended=policy is None)
 
     @property
     def permissions(self) -> Permissions:
         """The rules that hold in this session, for all agents; made at first use, after the first frame."""
-        with self._permitting:
-            if self._permissions is None:
-                from agent_tui_core.agent.permissions import Permissions
+        return self.rules.permissions
 
-                self._permissions = Permissions(self.policy.rules() if self.policy else None)
-            return self._permissions
+    @property
+    def attended(self) -> bool:
+        """A person, or a program in their place, can be asked."""
+        return self.policy is None or self.policy.rest == "ask"
 
     @property
     def reporters(self) -> Sequence[Reporter]:
         """The rooms that can be looked at, in the order in which a person reads them."""
-        return ()
+        rooms: tuple[Reporter, ...] = (self.project, self.rules, self.command_hooks, self.servers)
+        return (*rooms, self.outside, self.sandbox, self.left)
 
     def tools(self, profile: AgentProfile) -> ToolRegistry:
         """The tools of an agent of this profile; called in a thread, and may import."""
         from agent_tui_core.tools.registry import ToolRegistry, builtin_tools
 
+        self.permissions.book.doubt = self.servers.doubt
+        tools = (*builtin_tools(), *self.outside.tools(profile.workspace))
         return ToolRegistry(
-            tool for tool in builtin_tools() if profile.tools is None or tool.name in profile.tools
+            (tool for tool in tools if profile.tools is None or tool.name in profile.tools),
+            self.servers.of(profile),
         )
 
     async def start(self) -> None:
-        """Begin what lives as long as the session: called before its agents are made."""
+        """Begin what lives as long as the session: before its agents are made. Raises `ConfigError`."""
+        self.rules.read()
+        self.command_hooks.read()
+
+    async def use_project(self, settings: EquipmentSettings, hooks_json: bytes | None, root: Path) -> None:
+        """Add what a trusted project brings along: after `start`, once, and before the first prompt.
+
+        `hooks_json` is `.agent-tui/hooks.json` as it is. Only agents that work in `root` may meet any of it.
+        """
+        self.rules.use_project(settings.permissions, root, trusted=True)
+        self.command_hooks.use_project(settings, hooks_json, root)
+        self.servers.use_project(settings.mcp, root)
+        self.outside.add(settings.tools, root, root)
+
+    async def leave(self, agent_id: str) -> None:
+        """End what belonged to an agent that goes."""
+        await self.left.end(agent_id)
+        await self.sandbox.leave(agent_id)
 
     async def close(self) -> None:
         """End all of it: called after the last agent ended."""
+        await self.left.end()
+        await self.sandbox.close()
+        await self.servers.close()
+        await self.outside.close()
+        await self.rules.close()
+        self.command_hooks.close()

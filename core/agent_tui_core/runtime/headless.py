@@ -6,6 +6,7 @@ Refuses a terminal, options and signals: whoever starts it has them, and calls `
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -22,7 +23,7 @@ from agent_tui_core.events import (
     StateChanged,
     WorkerFailed,
 )
-from agent_tui_core.processes.runner import end_at_once
+from agent_tui_core.processes.child import end_at_once
 from agent_tui_core.runtime.orders import Approve, Cancel, Deny, Order, Prompt, Quit, read_order
 from agent_tui_core.runtime.outbox import Subscription
 from agent_tui_core.runtime.pipes import LineReader
@@ -35,6 +36,8 @@ EXIT_COMPLETED: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_LIMIT: Final = 3
 EXIT_INTERRUPTED: Final = 130
+
+UNTRUSTED: Final = "what this folder brings along (.agent-tui, AGENTS.md) is not trusted and not used"
 
 _CODES: Final[dict[RunEnd, int]] = {
     "completed": EXIT_COMPLETED,
@@ -68,6 +71,10 @@ class Headless:
         demo start with words of their own.
         """
         self._printer.opened(self._session)
+        if self._session.offer is not None:
+            folder = shlex.quote(str(self._session.offer.root))
+            self._printer.told(f"{UNTRUSTED}; to see it and decide: agent-tui trust {folder}")
+            await self._session.decide_project(False)
         self._listen()
         if orders is not None:
             self._input_open = True
@@ -200,7 +207,8 @@ class Headless:
         remember = next((r.remember for r in self._session.desk.pending if r.id == order.request_id), None)
         if remember is None:
             raise ValueError("no such question is open, or its call cannot be remembered")
-        return AllowAlways(order.remember if isinstance(order.remember, str) else remember)
+        rule = order.remember if isinstance(order.remember, str) else remember
+        return AllowAlways(rule, order.scope)
 
     def _answer(self, request_id: str, answer: Answer) -> None:
         if not self._session.desk.answer(request_id, answer):

@@ -24,17 +24,19 @@ class WorkerJournal:
         """Committed events up to the last whole message."""
         self._recent: list[tuple[bool, Event]] = []
         """What came since, with whether it was committed."""
+        self.owed: list[tuple[str, Sequence[Body]]] = []
+        """What happened but could not be kept, by run, oldest first."""
 
     async def commit(self, *bodies: Body) -> None:
-        """Keep, then show."""
+        """Keep, what is owed before it, then show."""
         run_id = self._outbox.run_id or ""
         await uninterrupted(self._keep(run_id, bodies))
-        if any(isinstance(body, MessageCommitted) for body in bodies):
-            self._settled += [event for committed, event in self._recent if committed]
-            self._recent.clear()
-        for body in bodies:
-            self._recent.append((True, self._outbox.append(body)))
-            self._after(body)
+        self._show(bodies)
+
+    def owe(self, *bodies: Body) -> None:
+        """Show now, keep before the next commit."""
+        self.owed.append((self._outbox.run_id or "", bodies))
+        self._show(bodies)
 
     def emit(self, body: Body) -> None:
         """Show."""
@@ -51,9 +53,22 @@ class WorkerJournal:
         for _, event in self._recent:
             yield event
 
+    def _show(self, bodies: Sequence[Body]) -> None:
+        """Show what history has, or will have before anything else."""
+        if any(isinstance(body, MessageCommitted) for body in bodies):
+            self._settled += [event for committed, event in self._recent if committed]
+            self._recent.clear()
+        for body in bodies:
+            self._recent.append((True, self._outbox.append(body)))
+            self._after(body)
+
     def _after(self, body: Body) -> None:
         if changed := self.activity.after(body):
             self._outbox.append(changed)
 
     async def _keep(self, run_id: str, bodies: Sequence[Body]) -> None:
+        while self.owed:
+            owed_by, owed = self.owed[0]
+            await self._record(owed_by, *owed)
+            del self.owed[0]
         await self._record(run_id, *bodies)

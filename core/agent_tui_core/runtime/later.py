@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from agent_tui_core.agent.outside import LeftCalls
 from agent_tui_core.events import RunEnded
 from agent_tui_core.messages import Message
-from agent_tui_core.runtime.worker import Runner
+from agent_tui_core.runtime.runner import Runner
 
 
 class LaterRunner:
@@ -28,6 +29,14 @@ class LaterRunner:
     async def compact(self) -> RunEnded:
         """Make room with the real one."""
         return await (await self._runner()).compact()
+
+    async def take_up(self, left: LeftCalls) -> RunEnded:
+        """Go on with the real one."""
+        return await (await self._runner()).take_up(left)
+
+    def leave(self) -> bool:
+        """Leave the run of the real one, when there is one."""
+        return self._made is not None and self._made.leave()
 
     async def _runner(self) -> Runner:
         if self._made is None:

@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from agent_tui_core.agent.permissions import parse_rule
+from agent_tui_core.agent.approvals import RuleScope
+from agent_tui_core.agent.rule import parse_rule
 from agent_tui_core.text import safe_line
 
 KINDS: Final = ("prompt", "cancel", "approve", "deny", "quit")
@@ -39,7 +40,9 @@ class Approve(_Order, frozen=True, tag="approve"):
 
     request_id: str
     remember: bool | str = False
-    """True saves the rule that the question named, a text that rule, for this session."""
+    """True saves the rule that the question named, a text that rule."""
+    scope: RuleScope = "session"
+    """For whom it is saved."""
     input: dict[str, Any] | None = None
     """Runs in place of the model's input."""
 

@@ -53,6 +53,10 @@ class Printer(Protocol):
         """A line of input could not be carried out."""
         ...
 
+    def told(self, words: str) -> None:
+        """Something that whoever started the run should know, and no agent said."""
+        ...
+
     def closed(self, code: int) -> None:
         """Nothing follows."""
         ...
@@ -98,6 +102,10 @@ class JsonPrinter:
     def refused(self, line: int, reason: str) -> None:
         """One line."""
         self._own("InputRefused", line=line, reason=reason)
+
+    def told(self, words: str) -> None:
+        """On standard error: programs need not know it."""
+        self._pipes.note(f"{safe_line(words)}\n")
 
     def closed(self, code: int) -> None:
         """The last line."""
@@ -182,6 +190,10 @@ class TextPrinter:
         """A note."""
         self._pipes.note(f"line {line} of the input: {safe_line(reason)}\n")
 
+    def told(self, words: str) -> None:
+        """A note."""
+        self._pipes.note(f"{safe_line(words)}\n")
+
     def closed(self, code: int) -> None:
         """Nothing is left to say."""
 
@@ -217,8 +229,9 @@ class TextPrinter:
 
     def _note(self, event: Event) -> str | None:
         match event.body:
-            case ToolStarted(key, input):
-                return f"> {self._names.get(key, 'tool')} {_summary(input)}"
+            case ToolStarted(key, input, until):
+                waits = "" if until is None else f" waits for a result: agent-tui tool-result {key}"
+                return f"> {self._names.get(key, 'tool')} {_summary(input)}{waits}"
             case ToolJudged(key=key, allowed=False, reason=reason, input=input):
                 return f"! {self._names.get(key, 'tool')} {_summary(input)}: denied: {reason}"
             case ToolEnded(key, result, outcome) if outcome not in {"ok", "denied"}:

@@ -6,23 +6,24 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from itertools import cycle, islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tui_core.agent.approvals import ApprovalDesk
+from agent_tui_core.agent.approvals import AllowAlways, ApprovalDesk
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.profiles import AgentProfile, Plan, check_agent
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.events import ApprovalRequest
+from agent_tui_core.history.holding import HeldSession
 from agent_tui_core.history.store import History, StoredConversation, StoredSession
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.messages import new_id
 from agent_tui_core.runtime.assembly import Assembly, Birth, profile_from, stored_profile
 from agent_tui_core.runtime.connections import DEMO, Connection, Connections
+from agent_tui_core.runtime.demo_stage import DEMO_GREETING as DEMO_GREETING
+from agent_tui_core.runtime.demo_stage import DemoStage
 from agent_tui_core.runtime.equipment import Equipment
 from agent_tui_core.runtime.supervisor import Supervisor
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
@@ -30,16 +31,11 @@ from agent_tui_core.runtime.worker import Worker, WorkerIdentity
 if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
     from agent_tui_core.agent.policy import Policy
+    from agent_tui_core.config.project import Project
 
 log = logging.getLogger(__name__)
 
-_COUNTED = re.compile(r"agent-\d+")
-"""A name that nobody chose."""
 HISTORY_FILE = "history.db"
-DEMO_GREETING = (
-    "This is the built-in demo: scripted agents, real tools, a sample workspace. "
-    "Connect a model: start Ollama or LM Studio, or set OPENAI_API_KEY or OPENAI_BASE_URL."
-)
 NO_MODEL = (
     "no model is configured, and no local server answers. Start Ollama or LM Studio, set OPENAI_API_KEY or "
     "OPENAI_BASE_URL, say --base-url, or try the scripted one with --demo"
@@ -59,15 +55,18 @@ class Session:
     ) -> None:
         self.plan = plan
         self.id = session_id
-        self.desk = ApprovalDesk(self._remember)
+        self.desk = ApprovalDesk(self._remember, self.rule_problem)
         self.greeting = ""
         """What a person should know about where the models come from; empty when they said it themselves."""
         self._history = history
         self._connections = connections
         self.equipment = equipment
+        self.offer: Project | None = None
+        """What the workspace brings along and nobody trusted yet; openings wait for `decide_project`."""
+        self._waits: tuple[str | None, ...] = ()
         self._assembly = Assembly(history, self.desk, equipment)
         self._supervisor = Supervisor()
-        self._demo_workspace: Path | None = None
+        self._stage = DemoStage()
         self._openings: list[tuple[Worker, str]] = []
         self._conversations: dict[str, str] = {}
         """The conversation of each agent, by agent id."""
@@ -103,6 +102,7 @@ class Session:
     async def remove_worker(self, agent_id: str) -> None:
         """End one agent; its history stays, but it does not come back with the session."""
         await self._supervisor.remove(agent_id)
+        await self.equipment.leave(agent_id)
         if conversation_id := self._conversations.pop(agent_id, None):
             await self._history.close_conversation(conversation_id)
 
@@ -113,28 +113,86 @@ class Session:
             known = ", ".join(self.plan.profiles)
             raise ConfigError(f"there is no profile {profile!r}; there is: {known}", key="agents")
         if self.demo:
-            chosen = self._as_demo(chosen)
+            chosen = self._stage.another(chosen, len(self.workers))
         return await self._make(replace(chosen, name=self._free_name(name or chosen.name)))
 
     def start(self, prompt: str | None = None) -> None:
-        """Give every agent this prompt; without one, a new demo's agents begin with their own. Once."""
+        """Give every agent this prompt; without one, a new demo's agents begin with their own. Once.
+
+        While there is an `offer` it waits until that is decided.
+        """
         openings, self._openings = self._openings, []
+        if self.offer is not None:
+            self._openings, self._waits = openings, (prompt,)
+            return
         if prompt is not None:
             openings = [(worker, prompt) for worker in self.workers]
         for worker, words in openings:
             worker.prompt(words)
 
+    def _go_on_outside(self) -> None:
+        """Let the agents wait on that an earlier life left while somebody outside had their calls."""
+        for worker in self.workers:
+            worker.take_up()
+
+    async def decide_project(self, trusted: bool) -> None:
+        """Use what the workspace brings along, and record that it is trusted; or leave it alone this time."""
+        offer, self.offer = self.offer, None
+        if offer is not None and trusted:
+            await self._use(offer)
+            if problem := await self.equipment.project.trust(offer):
+                for worker in self.workers:
+                    worker.notice(problem)
+        self._go_on_outside()
+        waits, self._waits = self._waits, ()
+        for prompt in waits:
+            self.start(prompt)
+
+    async def _use(self, project: Project) -> None:
+        self.plan = replace(self.plan, profiles=self.equipment.project.profiles(project))
+        self.equipment.rules.protect(project.files)
+        await self.equipment.use_project(project.equipment, project.hooks_json, project.root)
+
     async def close(self) -> None:
         """End all agents, then what they shared, connections and history."""
+        self.equipment.outside.leave()
         await self._supervisor.close()
         await self.equipment.close()
         await self._connections.close()
         await self._history.close()
 
-    def _remember(self, rule: str) -> None:
-        self.permissions.session.add_allow(rule)
+    def rule_problem(self, request: ApprovalRequest, rule: str) -> str | None:
+        """Why a rule that a person wrote cannot be saved for that question's call; None when it can."""
+        return self.equipment.rules.problem(request, rule)
+
+    def _remember(self, request: ApprovalRequest, answer: AllowAlways) -> None:
+        def failed(why: str) -> None:
+            for worker in self.workers:
+                if worker.id == request.agent_id:
+                    worker.notice(f"The rule {answer.rule} holds until you quit: it was not kept. {why}")
+
+        self.equipment.rules.remember(request, answer, failed)
 
     # --- how it begins --------------------------------------------------------------------------------------
+
+    async def find_project(self) -> None:
+        """Use what the workspace brings along, if the person trusted that; else offer it."""
+        project = None if self.demo else await self.equipment.project.find()
+        if project is None:
+            return
+        if self.equipment.project.trusted:
+            await self._use(project)
+            return
+        self.offer = project if project.would_run else None
+        self.equipment.rules.use_project(project.equipment.permissions, project.root, trusted=False)
+
+    def tell_problems(self) -> None:
+        """Say to whoever looks that something of the project is broken."""
+        project = self.equipment.project.found
+        if project is not None and project.problems and self.workers:
+            more = len(project.problems) - 1
+            words = f"{project.problems[0]}{f' (and {more} more: agent-tui trust --show)' if more else ''}"
+            self.workers[0].notice(f"Of what this folder brings along: {words}")
 
     async def begin(self) -> None:
         """Make the planned agents."""
@@ -156,39 +214,14 @@ class Session:
                 await self._revive(conversation)
         if self.demo:
             self.greeting = DEMO_GREETING
+        if self.offer is None:
+            self._go_on_outside()
 
     async def _begin_demo(self) -> None:
-        from agent_tui_core.providers.demo_cast import demo_agents
-
         self.greeting = DEMO_GREETING
-        wanted = self.plan.agents
-        roles = islice(cycle(demo_agents()), len(wanted) or len(demo_agents()))
-        for index, role in enumerate(roles):
-            base = wanted[index] if wanted else self.plan.profiles["default"]
-            chosen = wanted and not _COUNTED.fullmatch(base.name)
-            name = base.name if chosen else self._free_name(role.name)
-            profile = replace(base, name=name, model=role.model, system_prompt=role.system_prompt)
-            worker = await self._make(replace(profile, workspace=self._demo_folder(), provider=None))
-            self._openings.append((worker, role.prompt))
-
-    def _as_demo(self, profile: AgentProfile) -> AgentProfile:
-        from agent_tui_core.providers.demo_cast import demo_agents
-
-        roles = demo_agents()
-        role = roles[len(self.workers) % len(roles)]
-        return replace(
-            profile,
-            name=role.name,
-            model=role.model,
-            system_prompt=role.system_prompt,
-            workspace=self._demo_folder(),
-            provider=None,
-        )
-
-    def _demo_folder(self) -> Path:
-        if self._demo_workspace is None:
-            self._demo_workspace = new_demo_workspace()
-        return self._demo_workspace
+        for profile, prompt in self._stage.opening(self.plan.agents, self.plan.profiles["default"]):
+            worker = await self._make(replace(profile, name=self._free_name(profile.name)))
+            self._openings.append((worker, prompt))
 
     # --- one agent ------------------------------------------------------------------------------------------
 
@@ -216,7 +249,7 @@ class Session:
         connection = self._connections.reconnect(stored.profile)
         identity = _identity(stored.agent_id, stored.position, profile, connection)
         worker = self._assembly.worker(Birth(identity, profile, connection.provider, stored.id))
-        await worker.restore(stored.bodies)
+        await worker.restore(stored.bodies, self.equipment.outside.goes_on)
         if lost is not None:
             worker.notice(lost)
         self._conversations[worker.id] = stored.id
@@ -226,10 +259,10 @@ class Session:
         """A demo workspace was temporary: when it is gone, a fresh copy takes its place."""
         if profile.workspace.is_dir():
             if stored.get("provider") == DEMO:
-                self._demo_workspace = profile.workspace
+                self._stage.take_up(profile.workspace)
             return profile, None
         if stored.get("provider") == DEMO:
-            return replace(profile, workspace=self._demo_folder()), "The sample workspace was made anew."
+            return replace(profile, workspace=self._stage.folder), "The sample workspace was made anew."
         words = f"The workspace {profile.workspace} is gone: tools will fail until it is back."
         return profile, words
 
@@ -258,8 +291,12 @@ async def open_session(
     Raises `ConfigError` and `HistoryError` before anything runs. `Session.start` sets the agents to work.
     """
     history = await History.open(plan.data_dir / HISTORY_FILE)
+    held: HeldSession | None = None
     try:
-        stored = None if resume is None else await history.load(resume or None)
+        stored = None
+        if resume is not None:
+            held = HeldSession.hold(plan.data_dir, await history.find(resume or None))
+            stored = await history.load(held.session_id)
         demo = plan.demo if stored is None else stored.demo
         connections = Connections(plan, demo=demo, demo_pace=demo_pace)
         if stored is None:
@@ -268,33 +305,29 @@ async def open_session(
                 await connections.close()
                 raise ConfigError(NO_MODEL)
             session_id = await history.start_session(str(plan.workspace), demo=connections.demo)
+            held = HeldSession.hold(plan.data_dir, session_id)
         else:
             session_id = stored.id
     except BaseException:
+        if held is not None:
+            held.release()
         await history.close()
         raise
     equipment = Equipment(plan, hooks or Hooks(), policy)
     session = Session(plan, session_id, history, connections, equipment)
     try:
         await equipment.start()
+        await session.find_project()
         if stored is None:
             await session.begin()
         else:
             await session.take_up(stored)
+        session.tell_problems()
         yield session
     finally:
         await session.close()
-
-
-def new_demo_workspace() -> Path:
-    """Copy the sample workspace into a fresh private temporary folder."""
-    import tempfile
-
-    from agent_tui_core.providers.demo_cast import copy_workspace
-
-    folder = Path(tempfile.mkdtemp(prefix="agent-tui-demo-")).resolve()
-    copy_workspace(folder)
-    return folder
+        if held is not None:
+            held.release()
 
 
 def _identity(agent_id: str, number: int, profile: AgentProfile, connection: Connection) -> WorkerIdentity:

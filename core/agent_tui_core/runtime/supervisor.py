@@ -52,8 +52,8 @@ class Supervisor:
         self._watchers.append(wake)
 
     async def close(self) -> None:
-        """End all agents, in a bounded time."""
-        closing = [asyncio.create_task(worker.close()) for worker in self.workers]
+        """End all agents, in a bounded time; what waits for somebody outside can go on in a later life."""
+        closing = [asyncio.create_task(worker.close(leave=True)) for worker in self.workers]
         if not closing:
             return
         _, late = await asyncio.wait(closing, timeout=CLOSING_TIME)

@@ -30,6 +30,7 @@ from agent_tui_core.events import (
     RunEnded,
     RunStarted,
     StateChanged,
+    StreamEvent,
     TextDelta,
     ToolEnded,
     ToolJudged,
@@ -49,13 +50,10 @@ from agent_tui_core.runtime.entries import (
     ProseEntry,
     ToolEntry,
     UserEntry,
+    summarised,
 )
 from agent_tui_core.wire.opaque import is_tagged
 
-_COMPACTED = (
-    "What was said up to here is summarised for the model: ~{} → ~{} tokens. Nothing is lost: it stays in "
-    "the history, and the palette can undo it."
-)
 PROGRESS_KEPT = 8_000
 """Characters of a running tool's output that an entry keeps: the end of it."""
 
@@ -98,33 +96,10 @@ class Transcript:
             self.last_at = event.at
             self._apply(event.body, event.at)
 
-    def _apply(self, body: Body, at: float) -> None:  # noqa: C901 - one flat table of the union
+    def _apply(self, body: Body, at: float) -> None:
         match body:
-            case TextDelta(text):
-                self._grow("text", text)
-            case ReasoningDelta(text, opaque):
-                self._grow("reasoning", text)
-                if opaque and is_tagged(opaque):
-                    self._close_tail()
-            case ToolUseDelta():
-                self._propose(body)
-            case UsageReported(usage):
-                self._answer_usage = self._answer_usage.maximum(usage)
-                self.usage = self._base_usage.plus(self._answer_usage)
-            case AnswerEnded():
-                self._close_tail()
-            case RunStarted(prompt):
-                self.run_started_at, self.run_ended_at = at, None
-                if prompt is not None:
-                    self._add(UserEntry(prompt.text))
-            case RequestStarted():
-                self._begin_answer()
-            case RequestRetrying():
-                self._begin_answer()
-            case MessageCommitted(message):
-                self._commit(message)
-            case ToolProposed(key, call):
-                self._place(key, call)
+            case TextDelta() | ReasoningDelta() | ToolUseDelta() | UsageReported() | AnswerEnded():
+                self._apply_answer(body)
             case (
                 ToolJudged()
                 | ApprovalRequested()
@@ -134,12 +109,6 @@ class Transcript:
                 | ToolEnded()
             ):
                 self._apply_to_call(body, at)
-            case Compacted(tokens_before=before, tokens_after=after):
-                self._add(NoticeEntry("info", _COMPACTED.format(_count(before), _count(after))))
-            case CompactionUndone():
-                self._add(NoticeEntry("info", "The summary was undone: the model reads everything again."))
-            case RunEnded(end, reason):
-                self._end_run(end, reason, at)
             case StateChanged(state, detail):
                 if (state, detail) != (self.state, self.detail):
                     self.state_since = at
@@ -154,6 +123,45 @@ class Transcript:
                 self._add(NoticeEntry("error", reason))
             case WorkerClosed():
                 self.closed = True
+            case _:
+                self._apply_to_run(body, at)
+
+    def _apply_answer(self, event: StreamEvent) -> None:
+        match event:
+            case TextDelta(text):
+                self._grow("text", text)
+            case ReasoningDelta(text, opaque):
+                self._grow("reasoning", text)
+                if opaque and is_tagged(opaque):
+                    self._close_tail()
+            case ToolUseDelta():
+                self._propose(event)
+            case UsageReported(usage):
+                self._answer_usage = self._answer_usage.maximum(usage)
+                self.usage = self._base_usage.plus(self._answer_usage)
+            case AnswerEnded():
+                self._close_tail()
+
+    def _apply_to_run(self, body: Body, at: float) -> None:
+        match body:
+            case RunStarted(prompt):
+                self.run_started_at, self.run_ended_at = at, None
+                if prompt is not None:
+                    self._add(UserEntry(_said(prompt)))
+            case RequestStarted() | RequestRetrying():
+                self._begin_answer()
+            case MessageCommitted(message):
+                self._commit(message)
+            case ToolProposed(key, call):
+                self._place(key, call)
+            case Compacted(tokens_before=before, tokens_after=after):
+                self._add(summarised(before, after))
+            case CompactionUndone():
+                self._add(NoticeEntry("info", "The summary was undone: the model reads everything again."))
+            case RunEnded(end, reason):
+                self._end_run(end, reason, at)
+            case _:
+                pass
 
     # --- prose ----------------------------------------------------------------------------------------------
 
@@ -192,7 +200,7 @@ class Transcript:
     def _commit(self, message: Message) -> None:
         match message.role:
             case "user":
-                self._settle_user(message.text)
+                self._settle_user(_said(message))
             case "assistant":
                 self._close_tail()
                 if not self._streamed:
@@ -303,8 +311,8 @@ class Transcript:
             case ApprovalSettled(request_id=request_id):
                 self.waiting.pop(request_id, None)
                 entry.status = "judging"
-            case ToolStarted(input=input_):
-                entry.input, entry.status, entry.started_at = input_, "running", at
+            case ToolStarted(input=input_, until=until):
+                entry.input, entry.status, entry.started_at, entry.until = input_, "running", at, until
             case ToolProgressed(output=output):
                 entry.progress = (entry.progress + output)[-PROGRESS_KEPT:]
             case ToolEnded():
@@ -326,7 +334,7 @@ class Transcript:
         for index in range(len(self.entries) - 1, -1, -1):
             entry = self.entries[index]
             if isinstance(entry, UserEntry):
-                if entry.staged and entry.text == body.prompt:
+                if entry.staged and f"{entry.text}\n\n".startswith(f"{body.prompt}\n\n"):
                     entry.returned = body.reason
                     self.dirty.add(index)
                 return
@@ -337,5 +345,6 @@ class Transcript:
         return len(self.entries) - 1
 
 
-def _count(tokens: int) -> str:
-    return f"{tokens / 1000:.1f}k" if tokens >= 1000 else str(tokens)
+def _said(message: Message) -> str:
+    """The words of a prompt, and apart from them what hooks added for the model."""
+    return "\n\n".join(block.text for block in message.blocks if isinstance(block, Text))

@@ -11,17 +11,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from agent_tui_core.agent.conversation import Conversation
-from agent_tui_core.blocks import Text
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import (
     AgentState,
-    Body,
-    Compacted,
     CompactionUndone,
-    MessageCommitted,
     Noticed,
     PromptReturned,
     QueueChanged,
@@ -30,25 +25,16 @@ from agent_tui_core.events import (
     WorkerFailed,
 )
 from agent_tui_core.hooks.chain import Hooks
-from agent_tui_core.hooks.points import UserPromptSubmitEvent
-from agent_tui_core.messages import Message, new_id
+from agent_tui_core.messages import new_id
+from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.outbox import Outbox, Subscription
-from agent_tui_core.runtime.resume import Happened, left_open
+from agent_tui_core.runtime.prompting import Prompting
+from agent_tui_core.runtime.resume import Happened, LeftOpen
+from agent_tui_core.runtime.revival import GoesOn, Revival, nothing_goes_on
+from agent_tui_core.runtime.runner import Runner
 
 log = logging.getLogger(__name__)
-
-
-class Runner(Protocol):
-    """What runs a prompt: the loop."""
-
-    async def run(self, prompt: Message | None) -> RunEnded:
-        """Run to one of the four ends."""
-        ...
-
-    async def compact(self) -> RunEnded:
-        """Summarise the oldest part of the conversation, as a run of its own."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +63,16 @@ class Worker:
         runner: Runner,
         hooks: Hooks,
         branch: Callable[[], str | None] = lambda: None,
+        mode: AgentMode | None = None,
     ) -> None:
         self.identity = identity
+        self.mode = mode or AgentMode()
+        """What it may do without a question; a person may change it while it works."""
         self.conversation = conversation
         self._outbox = outbox
         self._journal = journal
         self._runner = runner
-        self._hooks = hooks
+        self._prompting = Prompting(identity.id, conversation, journal, hooks)
         self._branch = branch
         self._queue: list[str] = []
         self._task: asyncio.Task[None] | None = None
@@ -91,6 +80,11 @@ class Worker:
         self._closed = False
         self._goes_on = False
         self._last_run: str | None = None
+        self._unanswered: str | None = None
+        """The prompt whose run has not ended yet."""
+        self._revival = Revival(conversation, outbox, journal, runner)
+        self._leaves = False
+        """The program ends: what waits for somebody outside goes on in a later life."""
 
     # --- what it is -----------------------------------------------------------------------------------------
 
@@ -150,7 +144,7 @@ class Worker:
         """Run this now, or queue it when a run is going on. Blank text is ignored."""
         if not text.strip() or self._closed:
             return
-        if self.busy:
+        if self.take_up() or self.busy:
             self._queue.append(text)
             self._tell_queue()
         else:
@@ -160,7 +154,7 @@ class Worker:
         """Interrupt what is going on and go on with this; what is queued stays behind it."""
         if not text.strip() or self._closed:
             return
-        if not self.busy:
+        if not (self.take_up() or self.busy):
             self._start(text)
             return
         self._queue.insert(0, text)
@@ -177,6 +171,7 @@ class Worker:
 
     def interrupt(self, *, and_go_on: bool = False) -> bool:
         """Stop the run; False when there is none. Queued prompts stay, and stay unsent unless `and_go_on`."""
+        self.take_up()
         if not self.busy or self._task is None:
             return False
         self._goes_on = and_go_on
@@ -220,16 +215,24 @@ class Worker:
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 
-    async def close(self) -> None:
-        """Stop for good. What was committed stays in history."""
-        self._closed = True
+    async def close(self, *, leave: bool = False) -> None:
+        """Stop for good. What was committed stays in history.
+
+        With `leave` a run that waits for somebody outside has no end: a later life takes it up.
+        """
+        self._closed, self._leaves = True, leave and not self._interrupting
+        if self._leaves:
+            self._revival.take()
+            if self._runner.leave():
+                self._unanswered = None
         self.interrupt()
         await self.idle()
+        await self._prompting.end()
         self._outbox.append(WorkerClosed())
 
     def compact(self) -> bool:
         """Summarise the oldest part of the conversation now; False while a run is going on."""
-        if self.busy or self._closed:
+        if self.take_up() or self.busy or self._closed:
             return False
         self._start(None)
         return True
@@ -250,51 +253,43 @@ class Worker:
 
     # --- how it comes back ----------------------------------------------------------------------------------
 
-    async def restore(self, past: Sequence[Happened]) -> None:
-        """Take up what history has of this agent, and end what a crash left open. Raises `HistoryError`."""
-        for run_id, at, body in past:
-            self._last_run = run_id
-            self._journal.replay(run_id, at, body)
-            self._take_up(body)
-        left = left_open(past)
-        if left is None:
-            return
-        self._outbox.run_id = left.run_id
-        await self._journal.commit(*left.bodies)
-        for body in left.bodies:
-            self._take_up(body)
-        if left.prompt is not None:
-            self._journal.emit(PromptReturned(left.prompt, "the program ended before an answer came"))
-        self._outbox.run_id = None
+    async def restore(self, past: Sequence[Happened], goes_on: GoesOn = nothing_goes_on) -> None:
+        """Take up what history has of this agent, and end what a crash left open. Raises `HistoryError`.
 
-    def _take_up(self, body: Body) -> None:
-        match body:
-            case MessageCommitted(message):
-                self.conversation.append(message)
-            case Compacted():
-                self.conversation.compact(body)
-            case CompactionUndone(compaction_id):
-                self.conversation.undo_compaction(compaction_id)
-            case _:
-                pass
+        A run whose calls wait for somebody outside, where `goes_on(key, until)`, is left to `take_up`.
+        """
+        self._prompting.resumed = bool(past)
+        if past:
+            self._last_run = past[-1][0]
+        await self._revival.restore(past, goes_on)
+
+    def take_up(self) -> bool:
+        """Go on with the run of an earlier life whose calls wait outside; False when there is none."""
+        left = self._revival.take()
+        if left is None:
+            return False
+        self._start(None, left)
+        self._revival.show(left)
+        return True
 
     # --- one run --------------------------------------------------------------------------------------------
 
-    def _start(self, text: str | None) -> None:
-        """Begin a run with a prompt, or one that makes room."""
+    def _start(self, text: str | None, left: LeftOpen | None = None) -> None:
+        """Begin a run with a prompt, or one that makes room; or go on with one that was left."""
         self._interrupting = self._goes_on = False
+        self._unanswered = text
         self._tell_state("connecting")
-        self._task = asyncio.create_task(self._live(text), name=f"agent {self.number}")
+        self._task = asyncio.create_task(self._live(text, left), name=f"agent {self.number}")
 
-    async def _live(self, text: str | None) -> None:
+    async def _live(self, text: str | None, left: LeftOpen | None) -> None:
         ended: RunEnded | None = None
         try:
-            if self._interrupting:
+            if self._interrupting and left is None:
                 raise asyncio.CancelledError
-            self._outbox.run_id = self._last_run = new_id()
-            ended = await self._work(text)
+            self._outbox.run_id = self._last_run = new_id() if left is None else left.run_id
+            ended = await self._work(text, left)
         except asyncio.CancelledError:
-            self._end_early(text)
+            self._end_early()
         except HistoryError as error:
             self._fail(str(error))
         except Exception as bug:
@@ -306,29 +301,35 @@ class Worker:
         if whole or self._goes_on:
             self.go_on()
 
-    async def _work(self, text: str | None) -> RunEnded | None:
-        if text is None:
+    async def _work(self, text: str | None, left: LeftOpen | None) -> RunEnded | None:
+        if left is not None:
+            ended = await self._revival.finish(
+                left, stopped=lambda: self._interrupting, leaves=lambda: self._leaves
+            )
+        elif text is None:
             return await self._runner.compact()
-        prompt = await self._submit(text)
-        return None if prompt is None else await self._runner.run(prompt)
-
-    async def _submit(self, text: str) -> Message | None:
-        verdict = await self._hooks.on_prompt(
-            UserPromptSubmitEvent(text, self.conversation.messages, self.id)
-        )
-        if verdict.blocked is not None:
-            self._journal.emit(PromptReturned(text, f"blocked by a hook: {verdict.blocked}"))
-            self._journal.emit(Noticed("warning", f"The prompt was not sent: {verdict.blocked}"))
+        else:
+            prompt = await self._prompting.submit(text)
+            if prompt is None:
+                self._tell_state("idle")
+                return None
+            ended = await self._runner.run(prompt)
+        self._unanswered = None
+        while (prompt := await self._prompting.after(ended, self._heed_hooks)) is not None:
+            self._outbox.run_id = self._last_run = new_id()
+            ended = await self._runner.run(prompt)
+        if self.state == "running":
             self._tell_state("idle")
-            return None
-        blocks = tuple(Text(part) for part in (verdict.prompt, *verdict.context))
-        return Message("user", blocks)
+        return ended
 
-    def _end_early(self, text: str | None) -> None:
+    def _heed_hooks(self) -> None:
+        self._tell_state("running", "Stop hooks")
+
+    def _end_early(self) -> None:
         """The interrupt came before the run began or after it ended."""
         if self._journal.activity.state == "stopping":
-            if text is not None:
-                self._journal.emit(PromptReturned(text, "by you"))
+            if self._unanswered is not None:
+                self._journal.emit(PromptReturned(self._unanswered, "by you"))
             self._tell_state("interrupted")
 
     def _fail(self, reason: str) -> None:
