@@ -165,18 +165,18 @@ async def test_the_chosen_row_stays_chosen_when_others_come_and_go(tmp_path: Pat
 @pytest.mark.parametrize("size", [(80, 24), (200, 60), (40, 12)])
 async def test_all_rows_can_be_reached_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
     async with dashboard(
-        _session(tmp_path, _rules(60), Room("Hooks", ReportRow("h", "last of all"))), size
+        _session(tmp_path, _rules(28), Room("Hooks", ReportRow("h", "last of all"))), size
     ) as driver:
         screen = await _open(driver)
         seen = set()
-        for _ in range(70):
+        for _ in range(34):
             chosen = screen._view.chosen
             assert chosen is not None
             await driver.drawn()
             assert chosen[1].title in driver.text()
             seen.add(chosen[1].id)
             await driver.press("down")
-        assert len(seen) == 61
+        assert len(seen) == 29
         await driver.press("home")
         assert screen._view.chosen and screen._view.chosen[1].id == "r0"
         await driver.press("tab")

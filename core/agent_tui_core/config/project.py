@@ -177,7 +177,8 @@ def _would_run(
         more += [f"model {agent.model}"] if agent.model else []
         yield f"profile {name}" + (f": {', '.join(more)}" if more else "")
     if context:
-        yield f"{CONTEXT} is read by every agent: {len(context.splitlines())} lines"
+        lines = len(context.splitlines())
+        yield f"{CONTEXT} is read by every agent: {lines} line{'' if lines == 1 else 's'}"
     for name in digests:
         yield f"file that these commands name: {name}"
 

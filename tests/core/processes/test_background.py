@@ -72,7 +72,7 @@ async def test_nohup_is_left_running_too_and_a_person_can_end_it(bash: Shell) ->
     await bash.output(f"nohup sleep 1{mark} >/dev/null 2>&1 & disown")
     (left,) = bash.background.running
     assert await bash.background.end(left.id)
-    assert marked(mark) == []
+    await until(lambda: marked(mark) == [], 2.5)
     assert bash.background.running == ()
     assert await bash.background.end(left.id) is None
 
@@ -87,7 +87,7 @@ async def test_a_daemon_is_left_running_and_listed_in_a_sandbox(bash: Shell, lea
     )
     assert "Left running" in await bash.output(leave.format(mark, daemon))
     await bash.background.end_all()
-    assert marked(mark) == []
+    await until(lambda: marked(mark) == [], 2.5)
 
 
 @BOTH
@@ -125,7 +125,7 @@ async def test_an_agent_can_leave_only_so_many(bash: Shell) -> None:
     others = bash.background.of("id-rob", "rob")
     assert not others.full
     await bash.background.end_all("id-ann")
-    assert marked(mark) == []
+    await until(lambda: marked(mark) == [], 2.5)
 
 
 @BOTH
@@ -136,7 +136,7 @@ async def test_an_interrupt_right_after_the_command_ends_what_it_left(bash: Shel
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert marked(mark) == []
+    await until(lambda: marked(mark) == [], 2.5)
     assert bash.background.running == ()
 
 
@@ -145,7 +145,7 @@ async def test_without_a_room_for_it_nothing_outlives_the_command(tmp_path: Path
     context = ToolContext(tmp_path)
     done = await BASH.execute({"command": f"sleep 1{mark} & echo x"}, context)
     assert done.content == "x\n[What it left running in the background was ended.]"
-    assert marked(mark) == []
+    await until(lambda: marked(mark) == [], 2.5)
 
 
 async def test_a_person_sees_it_in_a_row_and_ends_it_there(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_a_person_sees_it_in_a_row_and_ends_it_there(tmp_path: Path) -> No
     assert (row.title, row.state, row.verb) == (f"sleep 1{mark}", "running 0 s", "end")
     assert row.detail.startswith(f"ann · pid {marked(mark)[0]} · by: sleep 1{mark} & · output in /")
     assert await room.act(row.id) == "Ended what ann had left running."
-    assert marked(mark) == []
+    await until(lambda: marked(mark) == [], 2.5)
     assert await room.act(row.id) == "It had ended already."
 
 

@@ -108,6 +108,40 @@ async def test_the_real_servers_are_listed_called_killed_and_restarted(tmp_path:
         assert server_pids(session) == []
 
 
+@pytest.mark.parametrize("name", ["time", "git"])
+async def test_a_real_server_killed_in_mid_call_is_told_and_started_again(tmp_path: Path, name: str) -> None:
+    cases: dict[str, tuple[dict[str, Any], str, dict[str, object]]] = {
+        "time": (TIME, "mcp__time__get_current_time", {"timezone": "UTC"}),
+        "git": (GIT, "mcp__git__git_status", {"repo_path": str(tmp_path / "workspace")}),
+    }
+    table, tool, input_ = cases[name]
+    configured(tmp_path, {name: table}, f'[permissions]\nallow = ["mcp__{name}"]\n')
+    answers = [
+        say("Ready."),
+        tool_answer(tool, input_),
+        say("It died."),
+        tool_answer(tool, input_),
+        say("Good"),
+    ]
+    async with LoopbackServer(answers) as model:
+        plan = planned(model.base_url, tmp_path)
+        subprocess.run(["git", "init", "-q", str(plan.workspace)], check=True)
+        async with open_session(plan) as session:
+            await prompt(session)
+            (pid,) = server_pids(session)
+            os.kill(pid, signal.SIGSTOP)
+            reader = Reader(session.workers[0])
+            session.workers[0].prompt("now")
+            await reader.until(lambda seen: seen.state == "running")
+            os.kill(pid, signal.SIGKILL)
+            await settled(session)
+            assert "ended during the call" in last_result(model.requests[2])
+            await prompt(session)
+            assert "ended" not in last_result(model.requests[4])
+            assert [again for again in server_pids(session) if again != pid]
+        assert server_pids(session) == []
+
+
 async def test_no_server_starts_before_a_prompt_and_none_is_left_at_the_end(tmp_path: Path) -> None:
     configured(tmp_path, {"test": scripted_table(tmp_path)})
     async with LoopbackServer([say("Hello")]) as model:

@@ -19,7 +19,8 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.modals.fields import FormField
 from agent_tui.modals.preview import shown_line
-from agent_tui.panes.wording import cut
+from agent_tui.panes.lines import clean_text
+from agent_tui.panes.wording import cut, one_line
 from agent_tui_core.text import safe_line, safe_text, visible_text
 
 _EXAMPLES = {"integer": "a whole number", "number": "a number", "json": 'JSON, such as ["a", "b"]'}
@@ -53,9 +54,9 @@ class FieldRow(Vertical):
         if field.choices:
             self.place = ChoiceLine(field.words, written, may_be_empty=not field.required or not written)
         elif long and field.kind in {"text", "json"}:
-            self.place = _LongText(safe_text(written))
+            self.place = _LongText(clean_text(written))
         else:
-            self.place = _Line(safe_line(written), placeholder=_EXAMPLES.get(field.kind, ""))
+            self.place = _Line(one_line(written), placeholder=_EXAMPLES.get(field.kind, ""))
 
     def compose(self) -> ComposeResult:
         """Label, place, and room for what is wrong."""

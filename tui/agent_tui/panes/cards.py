@@ -13,7 +13,7 @@ from itertools import islice
 from rich.cells import cell_len
 
 from agent_tui.panes.diffs import DiffRow, diff_rows, draw_diff
-from agent_tui.panes.lines import Line, Segment, chop, clean_text, shorten, wrap, wrap_text
+from agent_tui.panes.lines import Line, Segment, chop, clean_text, printable, shorten, wrap, wrap_text
 from agent_tui.panes.units import Unit
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.runtime.entries import ToolEntry, ToolStatus
@@ -91,7 +91,7 @@ def card_head(entry: ToolEntry, width: int, now: float) -> list[Line]:
     """Draw the glyph, the tool, its most telling argument and at the right what it does, in words."""
     glyph, style, _ = _STATUS[entry.status]
     words = status_words(entry, now)
-    name = shorten(safe_line(entry.name) or "tool", min(24, max(4, width - cell_len(words) - 8)))
+    name = shorten(printable(safe_line(entry.name)) or "tool", min(24, max(4, width - cell_len(words) - 8)))
     argument = telling_argument(entry)
     bar = _bar(entry)
     left: tuple[Segment, ...] = (*bar, (f"{glyph} ", f"card {style}"), (name, "card-title"), ("  ", "card"))
@@ -143,7 +143,7 @@ def telling_argument(entry: ToolEntry) -> str:
         return clean_text(value).strip("\n")
     if not arguments:
         return clean_text("".join(entry.raw[:1]))[:80].replace("\n", " ") if entry.raw else ""
-    return safe_line(json.dumps(_plain(arguments), ensure_ascii=False))
+    return printable(safe_line(json.dumps(_plain(arguments), ensure_ascii=False)))
 
 
 def _arguments(entry: ToolEntry) -> JsonObject:

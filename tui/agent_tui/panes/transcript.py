@@ -107,6 +107,11 @@ class TranscriptView(ScrolledLines):
         self._go_on_with({row.spot.entry for row in self._rows})
         return painted
 
+    def on_resize(self, _event: events.Resize) -> None:
+        """Read what came while it had no size; what is drawn then is the business of `ScrolledLines`."""
+        if self.size.width and self.size.height and self.transcript.dirty:
+            self._read()
+
     def on_click(self, event: events.Click) -> None:
         """Fold or unfold what is under the pointer; the marker belongs to the lines."""
         if event.chain != 1 or event.button != 1 or self._pressed != (event.x, event.y):
