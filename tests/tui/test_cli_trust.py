@@ -66,7 +66,7 @@ def test_it_shows_what_would_run_and_nothing_hides(folder: Path, capsys: pytest.
     assert said.splitlines() == [
         f"{folder} (not trusted) brings along:",
         "  hook Stop runs: touch \\u{202e}pwned  (.agent-tui/hooks.json)",
-        "  AGENTS.md is read by every agent: 1 lines",
+        "  AGENTS.md is read by every agent: 1 line",
     ]
     assert not (folder.parent / "data/trust.json").exists()
 

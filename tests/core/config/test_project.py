@@ -85,7 +85,7 @@ def test_all_of_it_is_read_and_the_question_lists_what_would_run(root: Path) -> 
         "tool deploy runs: ./deploy.sh",
         "allows without a question: Bash(npm run *)",
         "profile writer: mode accept-edits, model large",
-        "AGENTS.md is read by every agent: 1 lines",
+        "AGENTS.md is read by every agent: 1 line",
         "file that these commands name: tools/check.py",
         "file that these commands name: tools/more.sh",
         "file that these commands name: notes/server.py",
