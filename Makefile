@@ -24,7 +24,7 @@ run: $(VENV)/.run ## open the dashboard; make run ARGS="--help" passes arguments
 	@$(BIN)/agent-tui $(ARGS)
 
 test: $(VENV)/.dev ## run the test suite
-	@$(BIN)/python -m pytest -n 3 --dist=worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist=worksteal $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, floors and tests: before each commit
 	$(BIN)/ruff format --check .
@@ -51,7 +51,7 @@ soak: $(VENV)/.dev ## the slow tests, and 100,000 examples of each property
 	@$(BIN)/python bench/soak.py $(ARGS)
 
 devmode: $(VENV)/.dev ## the suite in Python's development mode, each warning an error
-	@$(BIN)/python -W error -X dev -m pytest -n 3 --dist=worksteal --timeout 300 $(ARGS)
+	@$(BIN)/python -W error -X dev -m pytest -n 4 --dist=worksteal --timeout 300 $(ARGS)
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache snapshot_report.html

@@ -141,7 +141,7 @@ async def test_f8_asks_with_the_count_before_it_stops_more_than_one(tmp_path: Pa
         await driver.shows("Stop all 2 agents")
         assert not any(worker.interrupts for worker in driver.workers)
         await _say_yes(driver)
-        assert [worker.interrupts for worker in driver.workers] == [1, 0, 1]
+        await driver.until(lambda: [worker.interrupts for worker in driver.workers] == [1, 0, 1])
 
 
 async def test_f8_stops_a_single_agent_without_a_question(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ async def test_ctrl_w_closes_an_agent_after_a_question_but_deletes_a_word_of_a_p
         await driver.shows("Close agent 2 builder?")
         await _say_yes(driver)
         await driver.until(lambda: len(driver.panes) == 2)
-        assert [worker.name for worker in driver.workers] == ["scout", "tester"]
+        await driver.until(lambda: [worker.name for worker in driver.workers] == ["scout", "tester"])
         await driver.until(lambda: driver.chosen == 3)
         await driver.press("alt+2")
         assert driver.chosen == 3

@@ -65,7 +65,7 @@ async def held(path: Path) -> list[int]:
 @pytest.mark.parametrize(
     "step",
     [
-        pytest.param(17, id="some"),
+        pytest.param(41, id="some"),
         pytest.param(1, id="all", marks=[pytest.mark.soak, pytest.mark.timeout(900)]),
     ],
 )
