@@ -304,17 +304,16 @@ async def open_session(
             if policy is not None and connections.demo and not demo:
                 await connections.close()
                 raise ConfigError(NO_MODEL)
-            session_id = await history.start_session(str(plan.workspace), demo=connections.demo)
-            held = HeldSession.hold(plan.data_dir, session_id)
-        else:
-            session_id = stored.id
+            begun = await history.start_session(str(plan.workspace), demo=connections.demo)
+            held = HeldSession.hold(plan.data_dir, begun)
+        assert held is not None
     except BaseException:
         if held is not None:
             held.release()
         await history.close()
         raise
     equipment = Equipment(plan, hooks or Hooks(), policy)
-    session = Session(plan, session_id, history, connections, equipment)
+    session = Session(plan, held.session_id, history, connections, equipment)
     try:
         await equipment.start()
         await session.find_project()
@@ -326,8 +325,7 @@ async def open_session(
         yield session
     finally:
         await session.close()
-        if held is not None:
-            held.release()
+        held.release()
 
 
 def _identity(agent_id: str, number: int, profile: AgentProfile, connection: Connection) -> WorkerIdentity:
