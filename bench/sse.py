@@ -74,7 +74,7 @@ def cut(events: list[bytes], size: int) -> list[bytes]:
 
 def ours(chunks: list[bytes]) -> int:
     parser = SseParser()
-    return sum(len(parser.feed(chunk)) for chunk in chunks)
+    return sum(len(events) for events in map(parser.feed, chunks))
 
 
 class _Stream(httpx.SyncByteStream):

@@ -125,11 +125,12 @@ def _waits_as_long_as_it_is_told(patch: pytest.MonkeyPatch) -> None:
 
 
 def _each_chunk_by_itself(patch: pytest.MonkeyPatch) -> None:
-    def feed(_self: SseParser, chunk: bytes) -> list[Any]:
-        return whole(SseParser(), chunk)
+    class Forgetful(SseParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.feed = lambda chunk: SseParser().feed(chunk)
 
-    whole = SseParser.feed
-    patch.setattr(SseParser, "feed", feed)
+    patch.setattr(http_room, "SseParser", Forgetful)
 
 
 def _controls_pass(patch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ class AnswerReader(ABC):
         return self._read_all([ServerSentEvent(data=text), ServerSentEvent(data=DONE)])
 
     def _read_all(
-        self, body: list[ServerSentEvent], pending: ServerSentEvent | None = None
+        self, body: Iterable[ServerSentEvent], pending: ServerSentEvent | None = None
     ) -> list[StreamEvent]:
         events: list[StreamEvent] = []
         with suppress(ProviderError):  # it is `failed` now

@@ -5,12 +5,18 @@ Nothing here waits, connects or reads a clock; the same bytes give the same even
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
+from typing import Final
+
 import msgspec
 
 from agent_tui_core.errors import StreamMalformed
 
 _BOM = b"\xef\xbb\xbf"
 _MOST_RETRY_DIGITS = 15
+_LF: Final = 0x0A
+_CR: Final = 0x0D
+_NOTHING: Final = ()
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True, gc=False):
@@ -50,25 +56,53 @@ class SseParser:
         self._id = ""
         self._errors: list[bytes] = []
         self._broken: StreamMalformed | None = None
-        self._idle = False
-        """No block is begun, but for the piece of its first line that is the tail."""
-
-    def feed(self, chunk: bytes) -> list[ServerSentEvent]:
+        front = self._front()
+        next(front)
+        self.feed: Callable[[bytes], Sequence[ServerSentEvent]] = front.send
         """Take the next bytes and return the events that they complete.
 
         Raises `StreamMalformed` once a line or the data of an event is over the limit. Events that the same
         bytes completed before are returned first; the error then comes with the next call.
         """
-        if self._idle and b"\r" not in chunk:
-            if not self._tail and (usual := self._usual(chunk)):
-                return usual
-            if b"\n" in chunk:
-                if usual := self._whole_events(chunk):
-                    return usual
-            elif (size := self._tail_size + len(chunk)) <= self._limit:
-                self._tail.append(chunk)
-                self._tail_size = size
-                return []
+
+    def _front(self) -> Generator[Sequence[ServerSentEvent], bytes, None]:
+        """What `feed` sends chunks to: what is usual ends here, the rest goes on to the whole machine.
+
+        A generator, because its locals cost a fraction of attributes and of a call, and a slow link brings an
+        event in many pieces.
+        """
+        tail, limit, size, idle = self._tail, self._limit, 0, False
+        done: Sequence[ServerSentEvent] = _NOTHING
+        while True:
+            chunk = yield done
+            if idle and _CR not in chunk:
+                if _LF not in chunk:
+                    size += len(chunk)
+                    if size <= limit:
+                        tail.append(chunk)
+                        done = _NOTHING
+                        continue
+                    size -= len(chunk)
+                elif chunk[-2:] == b"\n\n":
+                    if tail:
+                        tail.append(chunk)
+                        chunk = b"".join(tail)
+                        tail.clear()
+                        size = 0
+                    if usual := self._usual(chunk):
+                        done = usual
+                        continue
+                elif usual := self._whole_events(chunk):
+                    size, done = self._tail_size, usual
+                    continue
+            self._tail_size = size
+            done = self._whatever(chunk)
+            size = self._tail_size
+            begun = self._data or self._event or self._errors or self._after_cr
+            idle = self._head is None and self._broken is None and not begun
+
+    def _whatever(self, chunk: bytes) -> list[ServerSentEvent]:
+        """Take bytes of any kind."""
         if self._broken is not None:
             raise self._broken
         events: list[ServerSentEvent] = []
@@ -76,13 +110,11 @@ class SseParser:
             self._feed(chunk, events)
         except StreamMalformed as error:
             self._broken = error
-            self._idle = False
+            self.feed = self._whatever
             self._tail.clear()
             self._data.clear()
             if not events:
                 raise
-        begun = self._data or self._event or self._errors or self._after_cr
-        self._idle = self._head is None and self._broken is None and not begun
         return events
 
     def close(self) -> ServerSentEvent | None:
@@ -95,6 +127,7 @@ class SseParser:
             raise self._broken
         line = (self._head or b"") + b"".join(self._tail)
         committed, retry_ms = self.last_event_id, self.retry_ms
+        self.feed = _ended
         self._head, self._tail, self._tail_size = None, [], 0
         if line:
             self._take(line)
@@ -115,7 +148,7 @@ class SseParser:
                 chunk = chunk[1:]
         if not chunk:
             return
-        if b"\r" in chunk:
+        if _CR in chunk:
             self._after_cr = chunk.endswith(b"\r")
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         end = chunk.rfind(b"\n") + 1
@@ -127,7 +160,7 @@ class SseParser:
                 self._tail.clear()
                 self._tail_size = 0
             idle = not (self._data or self._event or self._errors)
-            if idle and (usual := self._usual(head)):
+            if idle and head.endswith(b"\n\n") and (usual := self._usual(head)):
                 events.extend(usual)
             else:
                 self._take_lines(head, events)
@@ -149,32 +182,37 @@ class SseParser:
     def _whole_events(self, chunk: bytes) -> list[ServerSentEvent] | None:
         """Return the events that end in the chunk if they are usual, and keep what follows."""
         end = chunk.rfind(b"\n\n") + 2
-        rest = chunk[end:]
-        if end == 1 or b"\n" in rest or len(rest) > self._limit:
+        if end == 1:
             return None
-        tail = self._tail
-        usual = self._usual(b"".join((*tail, chunk[:end])) if tail else chunk[:end])
+        rest = chunk[end:]
+        if _LF in rest or len(rest) > self._limit:
+            return None
+        usual = self._usual(b"".join((*self._tail, chunk[:end])))
         if usual is not None:
-            self._tail, self._tail_size = [rest] if rest else [], len(rest)
+            self._tail[:] = (rest,)
+            self._tail_size = len(rest)
         return usual
 
     def _usual(self, lines: bytes) -> list[ServerSentEvent] | None:
-        """Return the events of lines that are nothing but events of one `data: ` line each."""
-        if not lines.startswith(b"data: ") or lines[-2:] != b"\n\n" or len(lines) > self._limit:
+        """Return the events of lines that are nothing but events of one `data: ` line each.
+
+        The lines end with a blank one.
+        """
+        if lines[:6] != b"data: " or len(lines) > self._limit:
             return None
-        try:
-            text = lines[6:-2].decode()  # half the price of naming an error handler
+        body, committed = lines[6:-2], self._id
+        try:  # half the price of naming an error handler
+            if _LF not in body:
+                usual = [ServerSentEvent("message", body.decode(), committed)]
+            else:
+                values = body.split(b"\n\ndata: ")
+                if _LF in b"".join(values):
+                    return None
+                usual = [ServerSentEvent("message", value.decode(), committed) for value in values]
         except UnicodeDecodeError:
-            text = lines[6:-2].decode("utf-8", "replace")
-        committed = self._id
-        if "\n" not in text:
-            self.last_event_id = committed
-            return [ServerSentEvent("message", text, committed)]
-        values = text.split("\n\ndata: ")
-        if text.count("\n") != 2 * len(values) - 2:
             return None
         self.last_event_id = committed
-        return [ServerSentEvent("message", value, committed) for value in values]
+        return usual
 
     def _take_lines(self, lines: bytes, events: list[ServerSentEvent]) -> None:
         for line in lines.split(b"\n")[:-1]:
@@ -221,6 +259,11 @@ class SseParser:
 
     def _too_long(self) -> StreamMalformed:
         return StreamMalformed(f"the server sent an event of more than {self._limit} bytes")
+
+
+def _ended(_chunk: bytes) -> Sequence[ServerSentEvent]:
+    """Take the place of `feed` after the end; a parser that is done holds no cycle."""
+    return _NOTHING
 
 
 def _decode(value: bytes) -> str:
