@@ -31,7 +31,7 @@ from agent_tui_core.errors import (
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.providers.direct import DirectTransport
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.answer import AnswerStream, joined
+from agent_tui_core.wire.answer import AnswerStream
 from agent_tui_core.wire.refusals import refusal
 from agent_tui_core.wire.sse import SseParser
 from agent_tui_core.wire.surrogates import mended
@@ -306,14 +306,12 @@ async def _events(
 def _said(
     parser: SseParser, stream: AnswerStream, chunk: bytes
 ) -> tuple[list[StreamEvent], ProviderError | None]:
-    """What one reading from the network says, pieces of the same kind made one, and how it went wrong."""
-    said: list[StreamEvent] = []
+    """What one reading from the network says, and how it went wrong after that."""
     try:
-        for sent in parser.feed(chunk):
-            said += stream.feed(sent)
+        sent = parser.feed(chunk)
     except ProviderError as error:
-        return joined(said), error
-    return joined(said), None
+        return [], error
+    return stream.feed_all(sent)
 
 
 def _last(parser: SseParser, stream: AnswerStream) -> tuple[list[StreamEvent], ProviderError | None]:

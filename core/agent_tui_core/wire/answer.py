@@ -6,7 +6,7 @@ Refuses to know a protocol: a subclass reads one event, and says what its finish
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Literal, Protocol
 
@@ -43,6 +43,10 @@ class AnswerStream(Protocol):
 
     def feed(self, event: ServerSentEvent) -> list[StreamEvent]:
         """Read one event; raises `ProviderError` for an error in it and for what is none of this protocol."""
+        ...
+
+    def feed_all(self, sent: Sequence[ServerSentEvent]) -> tuple[list[StreamEvent], ProviderError | None]:
+        """Read what one reading brought; where much came, neighbours are joined. The error comes after it."""
         ...
 
     def close(self, pending: ServerSentEvent | None = None) -> list[StreamEvent]:
@@ -89,6 +93,15 @@ class AnswerReader(ABC):
             self.failed, self.done = no_chunk(event.data, "it is nested too deep"), True
             raise self.failed from error
         return events
+
+    def feed_all(self, sent: Sequence[ServerSentEvent]) -> tuple[list[StreamEvent], ProviderError | None]:
+        """Read what one reading brought, as `feed` does, and return what it would have raised."""
+        said: list[StreamEvent] = []
+        try:
+            self._read_on(sent, said)
+        except ProviderError as error:
+            return joined(said), error
+        return joined(said), None
 
     def close(self, pending: ServerSentEvent | None = None) -> list[StreamEvent]:
         """End the input; return the last events, `AnswerEnded` last.
@@ -152,6 +165,11 @@ class AnswerReader(ABC):
         if self.failed is not None and not events:
             raise self.failed
         return events
+
+    def _read_on(self, sent: Sequence[ServerSentEvent], said: list[StreamEvent]) -> None:
+        """Add what the events say to `said`; a subclass may do it faster."""
+        for event in sent:
+            said += self.feed(event)
 
     @abstractmethod
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:

@@ -6,13 +6,13 @@ Refuses to run, to retry or to wait; an error leaves in the server's own words, 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason
-from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
+from agent_tui_core.wire.answer import DONE, TOGETHER, AnswerReader, no_chunk
 from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
 from agent_tui_core.wire.sse import ServerSentEvent
@@ -79,6 +79,30 @@ class ChatStream(AnswerReader):
         self._sends_back_content = False
         self._unusual = 0
         """Chunks since the last usual one."""
+
+    def _read_on(self, sent: Sequence[ServerSentEvent], said: list[StreamEvent]) -> None:
+        texts: list[str] = []
+        usual = self._unusual < _PATIENCE and not self.done
+        for event in sent:
+            if usual and event.event != "error" and (text := usual_text(event.data)):
+                texts.append(text)
+                continue
+            self._say_all(texts, said)
+            said += self.feed(event)
+            usual = self._unusual < _PATIENCE and not self.done
+        self._say_all(texts, said)
+
+    def _say_all(self, texts: list[str], said: list[StreamEvent]) -> None:
+        """Say the texts of usual chunks; where they are many, so many at once as `joined` makes one."""
+        if not texts:
+            return
+        self._unusual = 0
+        if len(texts) >= TOGETHER:
+            starts = range(0, len(texts), TOGETHER)
+            texts[:] = ["".join(texts[start : start + TOGETHER]) for start in starts]
+        for text in texts:
+            self._say("text", text, said)
+        texts.clear()
 
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
         if event.event == "error":
