@@ -16,10 +16,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
+from streaming import Answers, serve, served
 from tables import QUICK, ROOT, Table, alternating
 
 sys.path[:0] = [str(ROOT / "core")]
@@ -38,59 +40,16 @@ Way = Callable[[str, int], Awaitable[int]]
 # --- the server ---------------------------------------------------------------------------------------------
 
 
-def pieces(tokens: int) -> list[str]:
+def words(_number: int) -> Iterator[str]:
+    """The tokens of every answer."""
     dice = random.Random(1)
-    return [dice.choice(WORDS) for _ in range(tokens)]
+    while True:
+        yield dice.choice(WORDS)
 
 
-def event(piece: str | None) -> bytes:
-    delta = {"content": piece} if piece is not None else {}
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None if piece else "stop"}
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1731000000, "model": "bench"}
-    data = b"data: " + json.dumps(head | {"choices": [choice]}, ensure_ascii=False).encode() + b"\n\n"
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-async def serve(tokens: int, rate: float) -> None:
-    sent = [event(piece) for piece in pieces(tokens)]
-    done = b"data: [DONE]\n\n"
-    last = event(None) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(done), done)
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(asyncio.IncompleteReadError, OSError):
-            while True:
-                asked = (await reader.readuntil(b"\r\n\r\n")).lower()
-                size = asked.partition(b"content-length:")[2].partition(b"\r\n")[0]
-                await reader.readexactly(int(size or 0))
-                writer.write(head)
-                if rate:
-                    start = time.monotonic() + random.random() / rate
-                    for number, each in enumerate(sent):
-                        await asyncio.sleep(max(0.0, start + number / rate - time.monotonic()))
-                        writer.write(each)
-                else:
-                    for start_at in range(0, len(sent), 40):
-                        writer.write(b"".join(sent[start_at : start_at + 40]))
-                        await writer.drain()
-                writer.write(last)
-                await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await asyncio.Event().wait()
-
-
-@contextmanager
-def served(tokens: int, rate: float) -> Iterator[str]:
-    command = [sys.executable, __file__, "--serve", str(tokens), str(rate)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-        finally:
-            server.terminate()
+def serving(tokens: int, rate: float) -> AbstractContextManager[str]:
+    """The address of a server of such answers."""
+    return served([__file__, "--serve", str(tokens), str(rate)])
 
 
 # --- the ways -----------------------------------------------------------------------------------------------
@@ -225,7 +184,7 @@ def cost(way: str, url: str, streams: int, tokens: int) -> float:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SSL_CERT")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     seconds, came = done.stdout.split()
-    wanted = streams * sum(map(len, pieces(tokens)))
+    wanted = streams * sum(map(len, islice(words(0), tokens)))
     if int(came) != wanted:
         raise SystemExit(f"{way}: {came} of {wanted} characters came")
     return 1000 * float(seconds) / (streams * tokens / 1000)
@@ -247,13 +206,13 @@ def measure() -> list[Table]:
     columns = ["way", *(f"{streams} at full speed" for streams, _ in FULL), f"32 at {RATE} tokens/s"]
     table = Table("A token before it is drawn: ms of processor for 1,000 tokens", columns)
     got: dict[str, list[str]] = {way: [] for way in WAYS}
-    with served(50, 0) as warm:
+    with serving(50, 0) as warm:
         os.environ["BENCH_WARM"] = warm
         for streams, tokens, rate in (
             *((streams, tokens, 0) for streams, tokens in FULL),
             (32, PACED_SECONDS * RATE, RATE),
         ):
-            with served(tokens, rate) as url:
+            with serving(tokens, rate) as url:
                 works = {way: partial(cost, way, url, streams, tokens) for way in WAYS}
                 for way, milliseconds in alternating(works, ROUNDS).items():
                     got[way].append(f"{milliseconds:.1f}")
@@ -266,7 +225,7 @@ def measure() -> list[Table]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
-        asyncio.run(serve(int(sys.argv[2]), float(sys.argv[3])))
+        asyncio.run(serve(Answers(words, 1, int(sys.argv[2]), float(sys.argv[3]))))
     elif sys.argv[1:2] == ["--child"]:
         child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:

@@ -1,43 +1,44 @@
 """Measures the whole dashboard at work: processor time, keys, the event loop, memory, while agents stream.
 
-Refuses a shortcut: the program runs in a real pseudo-terminal of 200x60 with history on, its agents talk HTTP
-to a server in another process, and a key counts when what it did can be read from the terminal.
+Refuses a shortcut: the program runs in a real pseudo-terminal with history on, its agents talk HTTP to a
+server in another process, and a key counts when what it did can be read from the terminal. CPU is that
+of a window in which nobody types, "typing" that of one with 7 letters a second, typed and taken back.
 
     python bench/panes.py [--agents 4,16,32] [--rate 50] [--seconds 8] [--rounds 1] [--against PATH]
+    python bench/panes.py --agents 32 --history 0,20000,200000      # characters a pane holds before
+    python bench/panes.py --agents 32 --size 400x120                # 32 panes; at 200x60 they are a list
+    python bench/panes.py --agents 16 --saturate                    # doubles the rate until a core is full
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import fcntl
 import json
 import os
-import pty
-import random
-import select
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import time
 from collections import Counter
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from draw import COLUMNS, ROOT, ROWS, stream_of
+from streaming import Answers, before_it, serve, served
+from typist import watch
 
 WARM_SECONDS = 2.0
 REST_SECONDS = 2.0
-PATIENCE = 60.0
-LETTERS = "αβγδεζηθικλμνξοπρστυφχψω"
-"""Keys that nothing else on the screen shows."""
 LAG_EVERY = 0.02
+FULL = 95.0
+"""Per cent of a core above which it is full."""
+FASTEST_RATE = 6_400.0
 FIGURES = (
     ("agents", "agents", "6.0f"),
+    ("rate", "tok/s", "6.0f"),
+    ("history", "history", "8.0f"),
     ("cpu_percent", "CPU %", "6.1f"),
+    ("typing_percent", "typing %", "8.1f"),
     ("key_p50_ms", "key p50 ms", "10.1f"),
     ("key_p99_ms", "key p99 ms", "10.1f"),
     ("lag_p99_ms", "lag p99 ms", "10.1f"),
@@ -54,16 +55,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", default="4,16,32")
     parser.add_argument("--rate", type=float, default=50.0, help="tokens a second of each agent")
+    parser.add_argument("--history", default="0", help="characters of each agent before the window opens")
+    parser.add_argument("--size", default=f"{COLUMNS}x{ROWS}", help="of the terminal")
+    parser.add_argument("--saturate", action="store_true", help="double the rate until a core is full")
     parser.add_argument("--seconds", type=float, default=5.0 if os.environ.get("QUICK") else 10.0)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--against", type=Path, help="another checkout, measured in turns with this one")
     parser.add_argument("--profile", type=Path, help="write a cProfile of the window to this file")
     parser.add_argument("--serve", type=int, metavar="TOKENS", help=argparse.SUPPRESS)
+    parser.add_argument("--characters", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--url", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        asyncio.run(serve(options.serve, options.rate))
+        agents, history = int(options.agents), options.characters
+        asyncio.run(serve(Answers(stream_of, agents, options.serve, options.rate, history)))
     elif options.child:
         be_dashboard(options)
     else:
@@ -71,155 +77,71 @@ def main() -> None:
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Measure each count of agents, this checkout and the other in turns."""
+    """Measure each count of agents and each history, this checkout and the other in turns."""
     trees = [ROOT] if options.against is None else [options.against, ROOT]
-    print(f"{COLUMNS}x{ROWS}, {options.rate:g} tokens/s an agent, {options.seconds:g} s, HTTP and history on")
-    print("  ".join(title.rjust(int(float(form[:-1]))) for _, title, form in FIGURES))
-    lost = False
+    print(f"## The dashboard, {options.size}, windows of {options.seconds:g} s, HTTP and history on\n")
+    print(f"| {' | '.join(title.rjust(int(float(form[:-1]))) for _, title, form in FIGURES)} |")
+    print(f"|{'---:|' * len(FIGURES)}", flush=True)
+    complete = True
     for count in [int(count) for count in options.agents.split(",")]:
-        got: dict[Path, list[dict[str, float]]] = {tree: [] for tree in trees}
-        for _ in range(options.rounds):
-            for tree in trees:
-                got[tree].append(measure(tree, count, options))
-        for tree in trees:
-            rounds = got[tree]
-            middle = {key: sorted(one[key] for one in rounds)[len(rounds) // 2] for key in rounds[0]}
-            lost = lost or any(one["tokens_shown"] != one["tokens_sent"] for one in rounds)
-            row = "  ".join(format(middle[key], form) for key, _, form in FIGURES)
-            print(row, "" if tree == ROOT else "  (the other)", flush=True)
-    if lost:
+        for history in [int(history) for history in options.history.split(",")]:
+            rate = options.rate
+            while True:
+                row = {"agents": count, "rate": rate, "history": history}
+                full, shown = _row(trees, options, argparse.Namespace(**vars(options) | row))
+                complete = complete and shown
+                if not options.saturate or full or rate >= FASTEST_RATE:
+                    break
+                rate *= 2
+    if not complete:
         raise SystemExit("not all text that was sent was shown")
+
+
+def _row(trees: list[Path], options: argparse.Namespace, one: argparse.Namespace) -> tuple[bool, bool]:
+    """Print the medians of some rounds; whether a core was full, and whether all text was shown."""
+    got: dict[Path, list[dict[str, float]]] = {tree: [] for tree in trees}
+    for _ in range(options.rounds):
+        for tree in trees:
+            got[tree].append(measure(tree, one))
+    full, complete = False, True
+    for tree in trees:
+        rounds = got[tree]
+        middle = {key: sorted(one[key] for one in rounds)[len(rounds) // 2] for key in rounds[0]}
+        complete = complete and all(one["tokens_shown"] == one["tokens_sent"] for one in rounds)
+        full = full or middle["cpu_percent"] > FULL
+        row = " | ".join(format(middle[key], form) for key, _, form in FIGURES)
+        print(f"| {row} |{'' if tree == ROOT else ' (the other)'}", flush=True)
+    return full, complete
 
 
 # --- the three processes ------------------------------------------------------------------------------------
 
 
-def measure(tree: Path, agents: int, options: argparse.Namespace) -> dict[str, float]:
+def measure(tree: Path, options: argparse.Namespace) -> dict[str, float]:
     """Run one dashboard against one server; return the figures."""
-    tokens = int(options.rate * (options.seconds + WARM_SECONDS + REST_SECONDS))
+    tokens = tokens_of(options)
     paths = os.pathsep.join([str(tree / "core"), str(tree / "tui")])
     environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": paths}
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AGENT_TUI_MODEL", "NO_COLOR"):
         environment.pop(name, None)
-    common = ["--rate", str(options.rate), "--seconds", str(options.seconds), "--agents", str(agents)]
+    common = ["--rate", str(options.rate), "--seconds", str(options.seconds)]
+    common += ["--agents", str(options.agents), "--characters", str(options.history)]
     with tempfile.TemporaryDirectory(prefix="agent-tui-bench-") as folder:
         environment["AGENT_TUI_CONFIG_DIR"] = environment["AGENT_TUI_DATA_DIR"] = folder
-        command = [sys.executable, __file__, *common, "--serve", str(tokens)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as server:
-            assert server.stdout is not None
+        with served([__file__, *common, "--serve", str(tokens)]) as url:
             result = Path(folder, "figures.json")
-            url = server.stdout.readline().strip()
             command = [sys.executable, __file__, *common, "--child", str(result), "--url", url]
             command += ["--profile", str(options.profile)] if options.profile else []
-            try:
-                keys, read = _watch(command, environment, folder)
-            finally:
-                server.terminate()
+            keys, read = watch(command, environment, folder, options.size)
         if not result.exists():
-            raise SystemExit(f"the dashboard with {agents} agents did not end well")
+            raise SystemExit(f"the dashboard with {options.agents} agents did not end well")
         figures: dict[str, float] = json.loads(result.read_text())
     keys.sort()
+    figures |= {"agents": options.agents, "rate": options.rate, "history": options.history}
     figures["key_p50_ms"] = 1000 * keys[len(keys) // 2]
     figures["key_p99_ms"] = 1000 * keys[int(len(keys) * 0.99)]
     figures["terminal_kb_per_s"] = read / 1000 / options.seconds
     return figures
-
-
-def _watch(command: list[str], environment: dict[str, str], folder: str) -> tuple[list[float], int]:
-    """Be the terminal and its person: type while the window is open; return latencies and bytes read."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    said, say = os.pipe()
-    process = subprocess.Popen(
-        [*command], stdin=slave, stdout=slave, stderr=slave, env=environment | {"BENCH_SAY": str(say)},
-        cwd=folder, pass_fds=(say,),
-    )  # fmt: skip
-    os.close(slave)
-    os.close(say)
-    try:
-        return Typist(master, said).type_until_the_end()
-    finally:
-        os.close(master)
-        os.close(said)
-        if process.poll() is None:
-            try:
-                process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-class Typist:
-    """Presses a letter, waits until the terminal shows it, takes it back, rests."""
-
-    def __init__(self, master: int, said: int) -> None:
-        self.master, self.said = master, said
-        self.latencies: list[float] = []
-        self.read_bytes = 0
-        self._tail = b""
-        self._counts = False
-        self._ended = False
-
-    def type_until_the_end(self) -> tuple[list[float], int]:
-        """Type while the dashboard says that the window is open."""
-        dice, number, give_up = random.Random(1), 0, time.monotonic() + 3 * PATIENCE
-        while not self._ended and time.monotonic() < give_up:
-            self._read(0.05 + dice.random() * 0.1)
-            if not self._counts:
-                continue
-            letter = LETTERS[number % len(LETTERS)].encode()
-            number += 1
-            self._tail = b""
-            pressed = time.perf_counter()
-            os.write(self.master, letter)
-            if self._read(5.0, letter):
-                self.latencies.append(time.perf_counter() - pressed)
-            os.write(self.master, b"\x7f")
-        return self.latencies, self.read_bytes
-
-    def _read(self, seconds: float, letter: bytes = b"") -> bool:
-        end = time.perf_counter() + seconds
-        while (left := end - time.perf_counter()) > 0 and not self._ended:
-            ready = select.select([self.master, self.said], [], [], left)[0]
-            if self.said in ready:
-                word = os.read(self.said, 64)
-                self._counts = word.endswith(b"begin\n")
-                self._ended = not word
-            if self.master in ready:
-                try:
-                    data = os.read(self.master, 1 << 16)
-                except OSError:
-                    self._ended = True
-                    return False
-                self.read_bytes += len(data) if self._counts else 0
-                if letter and letter in self._tail + data:
-                    return True
-                self._tail = data[-4:]
-        return False
-
-
-async def serve(tokens: int, rate: float) -> None:
-    """Answer each chat with that many tokens, evenly in time; print the address."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from loopback import DONE, Answer, LoopbackServer, Request, Step, finish, json_answer, text
-
-    answered = iter(range(1 << 30))
-
-    def steps() -> Iterator[Step]:
-        start = time.monotonic() + random.random() / rate
-        for number, token in enumerate(islice(stream_of(next(answered)), tokens)):
-            yield max(0.0, start + number / rate - time.monotonic())
-            yield text(token)
-        yield finish()
-        yield DONE
-
-    def script(request: Request) -> Answer:
-        chat = request.path.endswith("/chat/completions")
-        return Answer(lazily=steps()) if chat else json_answer({"data": [{"id": "bench"}]})
-
-    async with LoopbackServer(script) as server:
-        print(server.base_url, flush=True)
-        await asyncio.Event().wait()
 
 
 # --- inside the dashboard -----------------------------------------------------------------------------------
@@ -273,14 +195,15 @@ class Probe:
         self._wait_for_streams()
 
     def _wait_for_streams(self) -> None:
-        agents = self.feed.agents.values()
-        if agents and all(agent.transcript.state == "streaming" for agent in agents):
+        agents, least = self.feed.agents.values(), self.options.characters
+        if agents and all(
+            agent.transcript.state == "streaming" and agent.transcript.characters >= least for agent in agents
+        ):
             self.loop.call_later(WARM_SECONDS, self._begin)
         else:
             self.loop.call_later(0.1, self._wait_for_streams)
 
     def _begin(self) -> None:
-        os.write(self._say, b"begin\n")
         if self.options.profile:
             import cProfile
 
@@ -288,7 +211,7 @@ class Probe:
             self._profile.enable()
         self._counting, self._paints = True, 0
         self._cpu, self._wall = time.process_time(), time.monotonic()
-        self.loop.call_later(self.options.seconds, self._end)
+        self.loop.call_later(self.options.seconds, self._let_type)
         self._due = self.loop.time() + LAG_EVERY
         self.loop.call_at(self._due, self._note_lag)
 
@@ -299,8 +222,16 @@ class Probe:
         if self._counting:
             self.loop.call_at(self._due, self._note_lag)
 
+    def _let_type(self) -> None:
+        self.figures = {"cpu_percent": self._share(), "paints_per_s": self._paints / self.options.seconds}
+        self._cpu, self._wall = time.process_time(), time.monotonic()
+        os.write(self._say, b"begin\n")
+        self.loop.call_later(self.options.seconds, self._end)
+
+    def _share(self) -> float:
+        return 100 * (time.process_time() - self._cpu) / (time.monotonic() - self._wall)
+
     def _end(self) -> None:
-        wall, cpu = time.monotonic() - self._wall, time.process_time() - self._cpu
         if self.options.profile:
             self._profile.disable()
             self._profile.dump_stats(self.options.profile)
@@ -308,10 +239,8 @@ class Probe:
         os.write(self._say, b"end\n")
         lags = sorted(self._lags)
         pages = int(Path("/proc/self/statm").read_text().split()[1])
-        self.figures = {
-            "agents": len(self.feed.agents),
-            "cpu_percent": 100 * cpu / wall,
-            "paints_per_s": self._paints / wall,
+        self.figures |= {
+            "typing_percent": self._share(),
             "lag_p99_ms": 1000 * lags[int(len(lags) * 0.99)],
             "rss_mb": pages * os.sysconf("SC_PAGE_SIZE") / 1e6,
         }
@@ -325,8 +254,8 @@ class Probe:
             return
         from agent_tui_core.runtime.entries import ProseEntry
 
-        tokens = int(self.options.rate * (self.options.seconds + WARM_SECONDS + REST_SECONDS))
-        sent = Counter("".join(islice(stream_of(seed), tokens)) for seed in range(len(agents)))
+        tokens = tokens_of(self.options)
+        sent = Counter(sent_of(seed, self.options.characters, tokens) for seed in range(len(agents)))
         shown = Counter(
             "".join(entry.text for entry in agent.transcript.entries if isinstance(entry, ProseEntry))
             for agent in agents
@@ -334,6 +263,17 @@ class Probe:
         self.figures["tokens_sent"] = tokens * sent.total()
         self.figures["tokens_shown"] = tokens * (sent & shown).total()
         self.app.exit()
+
+
+def tokens_of(options: argparse.Namespace) -> int:
+    """How many tokens each agent gets: for both windows, and a while before and after."""
+    return int(options.rate * (2 * options.seconds + WARM_SECONDS + REST_SECONDS))
+
+
+def sent_of(seed: int, history: int, tokens: int) -> str:
+    """All that the server says with this number."""
+    source = stream_of(seed)
+    return "".join([*before_it(source, history), *islice(source, tokens)])
 
 
 if __name__ == "__main__":

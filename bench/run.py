@@ -17,14 +17,32 @@ from tables import QUICK, machine
 
 FOLDER = Path(__file__).resolve().parent
 RESULTS = FOLDER / "results.md"
-PARTS: tuple[tuple[str, list[str]], ...] = (
+WHOLE: tuple[tuple[str, list[str]], ...] = (
     ("sse.py", []),
     ("client.py", []),
-    ("panes.py", ["--agents", "32"] if QUICK else ["--agents", "1,4,8,16,32,64", "--rounds", "1"]),
-    ("plain.py", ["--panes", "8"] if QUICK else ["--panes", "1,4,8,16,32"]),
+    ("panes.py", ["--agents", "1,4,8,16,32,64", "--seconds", "5"]),
+    ("panes.py", ["--agents", "32", "--seconds", "5", "--history", "0,20000,200000"]),
+    ("panes.py", ["--agents", "32", "--seconds", "5", "--size", "400x120"]),
+    ("panes.py", ["--agents", "1", "--seconds", "5", "--history", "1000000"]),
+    ("panes.py", ["--agents", "64", "--seconds", "5", "--rate", "200"]),
+    ("panes.py", ["--agents", "16", "--seconds", "3", "--rate", "400", "--saturate"]),
+    ("plain.py", ["--panes", "1,4,8,16,32", "--seconds", "3"]),
     ("waiting.py", []),
-    ("startup.py", ["--rounds", "3"] if QUICK else []),
+    ("startup.py", []),
+    ("history.py", []),
+    ("memory.py", []),
 )
+QUICKLY: tuple[tuple[str, list[str]], ...] = (
+    ("sse.py", []),
+    ("client.py", []),
+    ("panes.py", ["--agents", "32", "--seconds", "3"]),
+    ("plain.py", ["--panes", "8"]),
+    ("waiting.py", []),
+    ("startup.py", ["--rounds", "3"]),
+    ("history.py", []),
+    ("memory.py", []),
+)
+PARTS = QUICKLY if QUICK else WHOLE
 HEAD = """# Measurements
 
 {when}, {machine}. {how}: `make bench{quick}` repeats it. What is compared ran in turns, in one run;

@@ -1,6 +1,6 @@
 """Owns long runs of the core's properties: so many examples, in slices with a seed each, several at a time.
 
-Refuses to judge: each slice is a pytest of its own, whose words are shown when it fails. Run by `make soak`:
+Refuses to judge: each slice is a pytest of its own, whose words are shown when it fails. `make properties`:
 
     python bench/soak.py                                  # all three, 100,000 examples each, two at a time
     python bench/soak.py machine --examples 5000          # one of them, shorter

@@ -1,7 +1,7 @@
-"""Measures the time from the start of the process to the first frame, against a minimal Textual app.
+"""Measures the time from the start of the process to the first frame, and to the first token of a server.
 
-Refuses to guess: both run in a real pseudo-terminal of 120x36, in turns, and a frame counts when its text
-can be read there.
+Refuses to guess: all run in a real pseudo-terminal of 120x36, in turns, and a frame or a token counts when
+its text can be read there. The tokens come over HTTP from a server in another process.
 
     python bench/startup.py [--rounds 9] [--check] [--imports]
 """
@@ -23,11 +23,17 @@ import tempfile
 import termios
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tables import QUICK, ROOT, Table
+
+sys.path[:0] = [str(ROOT / "core")]
+from streaming import Answers, serve, served  # noqa: E402
+
 SIZE = (36, 120)
-LIMIT = 2.5
+ROUNDS = 3 if QUICK else 9
+LIMIT = 2.0
 """Times the minimal app: what `--check` allows."""
 PATIENCE = 30.0
 MARK = "first frame of the minimal app"
@@ -41,16 +47,23 @@ class Minimal(App[None]):
 
 Minimal().run()
 """
+IMPORT = f"import textual.app; print('{MARK}')"
 EVERYTHING = "import agent_tui.launch, agent_tui.app, agent_tui_core.runtime.session"
 FRAME_SAYS = "^q quit"
 """Stands in the footer of the dashboard, which is painted with all the rest."""
+TOKEN_SAYS = "Grüße"
+"""The first token of the server's answer."""
 _SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]")
 
 
 def main() -> int:
     """Measure and print; return 1 when `--check` was said and the limit is passed."""
+    if sys.argv[1:] == ["--serve"]:
+        import asyncio
+
+        asyncio.run(serve(Answers(_tokens, 1, 3, 20.0)))
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--check", action="store_true", help=f"fail above {LIMIT} times the minimal app")
     parser.add_argument(
         "--imports", action="store_true", help="list the ten packages that cost most to import"
@@ -58,39 +71,60 @@ def main() -> int:
     options = parser.parse_args()
     if options.imports:
         show_imports()
-    ratio = compare(options.rounds)
+    table, ratio = compare(options.rounds)
+    print(table.markdown())
     if options.check and ratio > LIMIT:
         print(f"too slow: {ratio:.2f} is more than {LIMIT}")
         return 1
     return 0
 
 
-def compare(rounds: int) -> float:
-    """Run both programs in turns; print and return the ratio of the medians."""
-    ours: list[float] = []
-    minimal: list[float] = []
-    with tempfile.TemporaryDirectory(prefix="agent-tui-bench-") as folder:
+def _tokens(_number: int) -> Iterator[str]:
+    yield TOKEN_SAYS
+    while True:
+        yield " and more"
+
+
+def compare(rounds: int) -> tuple[Table, float]:
+    """Run all in turns; return the table, and the demo's first frame in times of the minimal app's."""
+    names = ("`import textual.app` alone", "minimal Textual app", "agent-tui --demo")
+    served_names = ("agent-tui, a server and a prompt", "the same: first token")
+    took: dict[str, list[float]] = {name: [] for name in (*names, *served_names)}
+    with (
+        tempfile.TemporaryDirectory(prefix="agent-tui-bench-") as folder,
+        served([__file__, "--serve"]) as url,
+    ):
         script = Path(folder, "minimal.py")
         script.write_text(MINIMAL)
-        data = str(Path(folder, "data"))
+        ours = [sys.executable, "-m", "agent_tui", "--data-dir", str(Path(folder, "data"))]
+        commands: tuple[tuple[list[str], tuple[str, ...], tuple[str, ...]], ...] = (
+            ([sys.executable, "-c", IMPORT], (MARK,), names[:1]),
+            ([sys.executable, str(script)], (MARK,), names[1:2]),
+            ([*ours, "--demo"], (FRAME_SAYS,), names[2:]),
+            ([*ours, "hi", "--base-url", url, "-m", "bench"], (FRAME_SAYS, TOKEN_SAYS), served_names),
+        )
         for number in range(rounds + 1):
-            base = first_frame([sys.executable, str(script)], MARK, folder)
-            full = first_frame(
-                [sys.executable, "-m", "agent_tui", "--demo", "--data-dir", data], FRAME_SAYS, folder
-            )
-            if number:  # the first round fills caches
-                minimal.append(base)
-                ours.append(full)
-    ratio = statistics.median(ours) / statistics.median(minimal)
-    for name, times in (("minimal Textual app", minimal), ("agent-tui --demo", ours)):
-        spread = f"{min(times) * 1000:.0f} to {max(times) * 1000:.0f}"
-        print(f"{name:<20} first frame after {statistics.median(times) * 1000:4.0f} ms  ({spread})")
-    print(f"ratio {ratio:.2f}  (limit {LIMIT}; median of {rounds} rounds, 120x36)")
-    return ratio
+            for command, says, into in commands:
+                shown = shown_after(command, says, folder)
+                for name, seconds in zip(into, shown, strict=True):
+                    took[name] += [seconds] * bool(number)  # the first round fills caches
+    middle = {name: statistics.median(times) for name, times in took.items()}
+    table = Table(
+        "Start: ms from the start of the process, 120x36",
+        ["what", "median", "fastest", "slowest", "× minimal"],
+    )
+    for name, times in took.items():
+        figures = (middle[name], min(times), max(times))
+        times_minimal = f"{middle[name] / middle[names[1]]:.2f}"
+        table.rows.append([name, *(f"{1000 * figure:.0f}" for figure in figures), times_minimal])
+    table.notes.append(
+        f"Medians of {rounds} rounds in turns. With a server: first its frame, then its first token."
+    )
+    return table, middle[names[2]] / middle[names[1]]
 
 
-def first_frame(command: list[str], says: str, folder: str) -> float:
-    """Seconds from the start of `command` in a terminal until it shows `says`; raises `TimeoutError`."""
+def shown_after(command: list[str], says: tuple[str, ...], folder: str) -> list[float]:
+    """Seconds from the start of `command` in a terminal until it shows each; raises `TimeoutError`."""
     environment = {
         **os.environ,
         "TERM": "xterm-256color",
@@ -103,30 +137,35 @@ def first_frame(command: list[str], says: str, folder: str) -> float:
     pid, terminal = pty.fork()
     if pid == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
+        os.chdir(folder)
         os.execve(command[0], command, environment)
     try:
-        return _until(terminal, says.encode()) - began
+        return [at - began for at in _seen(terminal, says)]
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(terminal)
 
 
-def _until(terminal: int, says: bytes) -> float:
-    seen = b""
+def _seen(terminal: int, says: tuple[str, ...]) -> list[float]:
+    """When each was first on the terminal; they come in this order or at the same time."""
+    read, found = b"", list[float]()
     deadline = time.perf_counter() + PATIENCE
     while time.perf_counter() < deadline:
         ready, _, _ = select.select([terminal], [], [], 1.0)
         if not ready:
             continue
         try:
-            seen += os.read(terminal, 65536)
+            read += os.read(terminal, 65536)
         except OSError:
             break
-        if says in _SEQUENCE.sub(b"", seen):
-            return time.perf_counter()
-    shown = _SEQUENCE.sub(b"", seen)[-600:].decode(errors="replace")
-    raise TimeoutError(f"{says!r} was not shown; the last that was: {shown}")
+        text = _SEQUENCE.sub(b"", read)
+        while len(found) < len(says) and says[len(found)].encode() in text:
+            found.append(time.perf_counter())
+        if len(found) == len(says):
+            return found
+    shown = _SEQUENCE.sub(b"", read)[-600:].decode(errors="replace")
+    raise TimeoutError(f"{says[len(found)]!r} was not shown; the last that was: {shown}")
 
 
 def show_imports() -> None:
