@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench soak devmode snapshots screenshot clean
+.PHONY: help run test check bench soak properties devmode snapshots screenshot clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,13 +19,14 @@ $(VENV)/.run: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . && touch $@
 
 $(VENV)/.dev: $(VENV)/.run pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' && touch $@
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 'hatchling>=1.27' && touch $@
 
 run: $(VENV)/.run ## open the dashboard; make run ARGS="--help" passes arguments
 	@$(BIN)/agent-tui $(ARGS)
 
+# Compiled once for four workers and some hundred child processes, whatever the shell says of bytecode.
 test: $(VENV)/.dev ## run the test suite
-	@$(BIN)/python -m pytest -n 4 --dist=worksteal $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist=worksteal $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, floors and tests: before each commit
 	$(BIN)/ruff format --check .
@@ -46,12 +48,17 @@ snapshots: $(VENV)/.dev ## record the screen snapshots anew; look at each before
 screenshot: $(VENV)/.dev ## make the README's picture from the real app
 	@$(BIN)/python docs/screenshot.py
 
-soak: $(VENV)/.dev ## the slow tests, and 100,000 examples of each property
+soak: $(VENV)/.dev ## 20 agents at work for MINUTES=10: what is gained, lost or broken
+	@$(BIN)/python bench/live.py --minutes $(MINUTES) $(ARGS)
+
+properties: $(VENV)/.dev ## the slow tests, and 100,000 examples of each property
 	@$(BIN)/python -m pytest -m soak
 	@$(BIN)/python bench/soak.py $(ARGS)
 
+# By the environment: workers and the programs that tests start inherit it, but none of them `-X dev`.
 devmode: $(VENV)/.dev ## the suite in Python's development mode, each warning an error
-	@$(BIN)/python -W error -X dev -m pytest -n 4 --dist=worksteal --timeout 300 $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= PYTHONDEVMODE=1 PYTHONWARNINGS=error \
+	$(BIN)/python -m pytest -n 4 --dist=worksteal --timeout 300 $(ARGS)
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache snapshot_report.html

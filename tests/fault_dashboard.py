@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ from loopback import DONE, Answer, LoopbackServer, Request, finish, text
 from sessions import Reader
 from strict_validator import check_chat_request
 
-MOST_LAG = 0.1
+MOST_LAG = 0.5 if sys.flags.dev_mode else 0.1
 """Seconds of work, by the thread's own clock, that may stand between a key and its effect."""
 MOST_MEMORY = 300 * 2**20
 """Bytes that the whole table may add to the largest size of this process."""
@@ -170,10 +171,15 @@ class Table:
     async def _look(self, fault: Fault) -> None:
         """What a person reads: words for the state and the reason, no traceback, no key."""
         await self.driver.drawn()
+        says = "".join(fault.says.split()).casefold() if fault.end == "failed" else ""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                while says not in "".join(self.driver.text().split()).replace("│", "").casefold():
+                    await self.driver.drawn()
+                says = ""
         screen = " ".join(self.driver.text().replace("│", " ").split())
         if fault.end == "failed":
-            pane = "".join(self.driver.text().split()).replace("│", "").casefold()
-            self._hold(fault, "words", "".join(fault.says.split()).casefold() in pane, screen[-300:])
+            self._hold(fault, "words", not says, screen[-300:])
             self._hold(fault, "state in words", "failed" in screen, screen[:200])
         for forbidden in ("Traceback", SECRET, "\x1b"):
             self._hold(fault, f"no {forbidden!r} on the screen", forbidden not in screen, screen[:400])

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import gzip
+import zlib
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -18,7 +18,9 @@ SECRET: Final = "sk-fault-0123456789abcdef"
 WHOLE: Final = text("Hel") + text("lo.") + finish() + usage(10, 5) + DONE
 GOOD: Final = chunked(text("All "), text("well."), finish(), usage(10, 5), DONE)
 CUT: Final = text("Half a sen")
-BOMB: Final = gzip.compress(b"data: " + b" " * 2**28 + b"\n\n", 9)
+_ZIP: Final = zlib.compressobj(9, zlib.DEFLATED, 31)
+_BEGUN: Final = _ZIP.compress(b"data: ") + _ZIP.flush(zlib.Z_FULL_FLUSH)
+BOMB: Final = _BEGUN + (_ZIP.compress(b" " * 2**20) + _ZIP.flush(zlib.Z_FULL_FLUSH)) * 256 + _ZIP.flush()
 CALL: Final = tool_call("call_9", "Bash", {"command": "touch ran"})
 
 

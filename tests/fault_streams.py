@@ -139,7 +139,7 @@ def stream_faults() -> list[Fault]:
         ),
         (
             "fifty thousand events",
-            (http(b"".join(text("é ") for _ in range(50_000)) + finish() + DONE),),
+            (http(text("é ") * 50_000 + finish() + DONE),),
             "completed",
             "",
             "é",

@@ -16,6 +16,7 @@ from agent_tui_core.runtime.entries import ToolEntry
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.transcript import Transcript
 from agent_tui_core.runtime.worker import Worker
+from development import DEVELOPMENT
 from loopback import DONE, Answer, finish, text, tool_call, usage
 from sessions import Reader, planned
 
@@ -91,6 +92,7 @@ def terminal_environment(folder: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
         "AGENT_TUI_DATA_DIR": str(folder / "data"),
+        **DEVELOPMENT,
     }
 
 

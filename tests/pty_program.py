@@ -19,7 +19,7 @@ from pathlib import Path
 
 PATIENCE = 60.0
 _AT_ONCE = 1 << 20
-_PRESSES, _MOMENT = 60, 1.0
+_PRESSES, _MOMENT, _REST = 60, 3.0, 0.06
 _SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]")
 """Only to wait for words: what the bytes are is told by `terminal_bytes`, slower than a dashboard writes."""
 
@@ -100,14 +100,31 @@ class PtyProgram:
                 await self._came.wait()
         return len(self._text)
 
-    async def press_until(self, keys: str, word: str, since: int) -> None:
-        """Press the same keys until the word was written; each press has a moment to show what it does."""
-        for _ in range(_PRESSES):
-            await self.press(keys)
-            with suppress(AssertionError):
-                await self.until(word, since=since, patience=_MOMENT)
-                return
-        await self.until(word, since=since)
+    async def press_until(self, keys: str, word: str, since: int, *, back: str) -> None:
+        """Press the same keys until the word was written; each press is drawn before the next one.
+
+        On a busy machine two presses can become one frame, in which the word is not: once more from `back`.
+        """
+        for rest in (_REST, 10 * _REST):
+            for _ in range(_PRESSES):
+                drawn = len(self.output)
+                await self.press(keys)
+                await self._rests(drawn, rest)
+                if word in self.since(since):
+                    return
+                if len(self.output) == drawn:
+                    break
+            await self.press(back)
+        raise AssertionError(f"never came: {word!r} in {self.since(since)[-3000:]!r}")
+
+    async def _rests(self, drawn: int, rest: float) -> None:
+        """Wait until more than this was written, and then nothing more for a while; or for a moment only."""
+        with suppress(TimeoutError):
+            while self.exit_code is None:
+                before = len(self.output)
+                async with asyncio.timeout(rest if before > drawn else _MOMENT):
+                    self._came.clear()
+                    await self._came.wait()
 
     async def press(self, keys: str) -> int:
         """Send keys; return a mark for what follows."""

@@ -6,11 +6,11 @@ over a socket. `Event` is the envelope that a worker's outbox stamps on each bod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.messages import Message, StopReason, Usage
+from agent_tui_core.records import dataclass
 
 # --- what the model sent (a provider's stream is made of these) ---------------------------------------------
 

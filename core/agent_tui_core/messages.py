@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import ContentBlock, JsonObject, Text, ToolResult, ToolUse
+from agent_tui_core.records import dataclass
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
 StopReason: TypeAlias = Literal["end", "tool_use", "length", "content_filter", "interrupted", "error"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from development import DEVELOPMENT
 from hostile_strings import HOSTILE, numbered
 from loopback import (
     DONE,
@@ -53,6 +54,7 @@ def _environment(folder: Path, **more: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "AGENT_TUI_CONFIG_DIR": str(folder / "config"),
         "AGENT_TUI_DATA_DIR": str(folder / "data"),
+        **DEVELOPMENT,
         **more,
     }
 
@@ -115,7 +117,7 @@ _CALLS: dict[str, list[tuple[str, dict[str, str]]]] = {
     "lines": [("Read", {"file_path": "lines.txt"})],
     "output": [("Bash", {"command": "cat raw.txt"})],
     "command": [("Bash", {"command": f"echo {LINES}"})],
-    "diff": [("Write", {"file_path": ALL[60], "content": LINES})],
+    "diff": [("Write", {"file_path": ALL[60], "content": LINES.replace("\0", "")})],
 }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from development import DEVELOPMENT
 from hostile_dashboard import TOASTS
 from hostile_strings import HOSTILE
 from pty_program import PtyProgram, pty_program
@@ -20,7 +21,8 @@ from terminal_bytes import trespasses
 ROOT = Path(__file__).resolve().parents[2]
 LAST = f"K{len(HOSTILE) - 1:03}("
 ROWS, COLUMNS = 70, 130
-F1, F4, F7, END = "\x1bOP", "\x1bOS", "\x1b[18~", "\x1b[F"
+NEWEST, PAGE_UP = "\x1b[1;5F", "\x1b[5~"
+F1, F3, F4, F7, END = "\x1bOP", "\x1bOR", "\x1bOS", "\x1b[18~", "\x1b[F"
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -35,6 +37,7 @@ def _environment(folder: Path) -> dict[str, str]:
         "AGENT_TUI_CONFIG_DIR": str(folder / "config"),
         "AGENT_TUI_DATA_DIR": str(folder / "data"),
         "OPENAI_API_KEY": "not-needed",
+        **DEVELOPMENT,
     }
 
 
@@ -103,10 +106,11 @@ async def test_no_field_of_the_dashboard_lets_a_control_sequence_through(tmp_pat
         # One agent alone: words, thoughts, calls, results, notices, ends.
         zoomed = mark = await program.press(F4)
         await program.until("to 1 name K000(", since=mark)
-        await program.press("\x1b[1;5F")
-        for words in ("notice K08", "tool K0", "said K0"):
-            await program.press_until("\x1b[5~", words, zoomed)
-        await program.draws(await program.press("\x1bOR"))
+        await program.press(NEWEST)
+        for words in ("notice K08", "tool K0", "said K08", "said K00"):
+            await program.press_until(PAGE_UP, words, zoomed, back=NEWEST)
+        await program.press(F3)
+        await program.press_until(PAGE_UP, "thought K00", zoomed, back=NEWEST)
         # It is alive, answers keys, and did nothing that it was told by a string.
         mark = await program.press(F1)
         await program.until("How it works", since=mark)

@@ -7,8 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from headless_program import Program, ran, started
 from headless_schema import check_line
 from loopback import DONE, HANG, Answer, LoopbackServer, call, finish, say, text
@@ -112,42 +110,42 @@ async def test_a_program_answers_questions_in_each_way(tmp_path: Path) -> None:
     check(ended.lines)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"hello",
-        b"[]",
-        b'{"type": "approve"}',
-        b'{"type": "promt", "text": "x"}',
-        b'{"type": "prompt", "text": "x", "agnt": "ann"}',
-        b'{"type": "prompt", "text": " "}',
-        b'{"type": "prompt", "text": "x", "agent": "nobody\\u001b[2J"}',
-        b'{"type": "prompt", "text": 3}',
-        b'{"type": "approve", "request_id": "unknown"}',
-        b'{"type": "approve", "request_id": "unknown", "remember": true}',
-        b'{"type": "approve", "request_id": "x", "remember": "Bash(ls"}',
-        b'{"type": "approve", "request_id": "x", "remember": true, "input": {}}',
-        b'{"type": "deny", "request_id": "unknown", "stop": true}',
-        b'{"type": "quit", "now": true}',
-        b"\xff\xfe",
-        b"[" * 100_000,
-    ],
-)
-async def test_a_line_that_is_not_understood_is_refused_and_changes_nothing(
-    line: bytes, tmp_path: Path
-) -> None:
+NOT_UNDERSTOOD = [
+    b"hello",
+    b"[]",
+    b'{"type": "approve"}',
+    b'{"type": "promt", "text": "x"}',
+    b'{"type": "prompt", "text": "x", "agnt": "ann"}',
+    b'{"type": "prompt", "text": " "}',
+    b'{"type": "prompt", "text": "x", "agent": "nobody\\u001b[2J"}',
+    b'{"type": "prompt", "text": 3}',
+    b'{"type": "approve", "request_id": "unknown"}',
+    b'{"type": "approve", "request_id": "unknown", "remember": true}',
+    b'{"type": "approve", "request_id": "x", "remember": "Bash(ls"}',
+    b'{"type": "approve", "request_id": "x", "remember": true, "input": {}}',
+    b'{"type": "deny", "request_id": "unknown", "stop": true}',
+    b'{"type": "quit", "now": true}',
+    b"\xff\xfe",
+    b"[" * 100_000,
+]
+
+
+async def test_lines_that_are_not_understood_are_refused_and_change_nothing(tmp_path: Path) -> None:
     async with LoopbackServer([call("Bash", {"command": "touch one"}), say("ok")]) as server:
         async with started(tmp_path, *ASK, "go", base_url=server.base_url, stdin=PIPE) as program:
             request = await asked(program)
-            program.send_raw(b"\n" + line + b"\n")
-            refused = await program.until_type("InputRefused")
-            assert refused["line"] == 2
-            assert refused["reason"]
+            for number, line in enumerate(NOT_UNDERSTOOD, 1):
+                program.send_raw(b"\n" + line + b"\n")
+                refused = await program.until_type("InputRefused")
+                assert refused["line"] == 2 * number, line[:80]
+                assert refused["reason"], line[:80]
+            assert not (tmp_path / "workspace" / "one").exists()
             program.send(type="approve", request_id=request["id"])
             await program.until_type("RunEnded")
             program.end_input()
             ended = await program.end()
     assert ended.code == 0
+    assert [line["type"] for line in ended.lines].count("InputRefused") == len(NOT_UNDERSTOOD)
     assert (tmp_path / "workspace" / "one").exists()
     check(ended.lines)
 

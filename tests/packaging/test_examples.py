@@ -13,6 +13,13 @@ from loopback import DONE, HANG, Answer, LoopbackServer, Request, finish, say, t
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+HURRIED = """
+import runpy, sys
+from agent_tui_core.providers.demo import demo_provider
+demo_provider.__kwdefaults__["pace"] = 0.0
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+"""
+"""Runs an example as it is, but the demo model speaks as fast as it can."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +97,12 @@ RAN: dict[str, Ran] = {
 }
 
 
-async def run(name: str, folder: Path, typed: str, **environment: str) -> str:
+async def run(name: str, folder: Path, typed: str, *, hurried: bool = False, **environment: str) -> str:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "AGENT_TUI_"))}
     own = {"AGENT_TUI_CONFIG_DIR": str(folder), "PYTHONPATH": str(ROOT / "core"), **environment}
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "error", "-X", "dev", str(EXAMPLES / f"{name}.py")),
+        *(sys.executable, "-W", "error", "-X", "dev", *(("-c", HURRIED) if hurried else ())),
+        str(EXAMPLES / f"{name}.py"),
         cwd=folder,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -121,7 +129,7 @@ def test_every_example_is_run_and_small() -> None:
 
 @pytest.mark.parametrize("name", RAN)
 async def test_an_example_runs_without_a_server(name: str, tmp_path: Path) -> None:
-    shown = await run(name, tmp_path, RAN[name].typed)
+    shown = await run(name, tmp_path, RAN[name].typed, hurried=name != "interrupting")
     for words in RAN[name].demo:
         assert words in shown
 

@@ -24,7 +24,7 @@ LIGHT = (
     "safe_text",
     "visible_text",
 )
-HEAVY = {"httpx", "httpcore", "asyncio", "ssl", "sqlite3", "aiosqlite", "pydantic", "jsonschema"}
+HEAVY = {"httpx", "httpcore", "asyncio", "ssl", "sqlite3", "pydantic", "jsonschema"}
 
 
 @pytest.mark.parametrize("name", agent_tui_core.__all__)

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.events import Key
 
-from agent_tui.modals.arming import GRACE, QUIET, TICK, Arming
+from agent_tui.modals.arming import GRACE, QUIET, SETTLED_TICKS, TICK, Arming
 
 ANSWERS = frozenset("yanrsel")
 letters = st.sampled_from("yanrselxq ")
 gaps = st.floats(min_value=0.005, max_value=GRACE - 0.03)
+SETTLED = (SETTLED_TICKS + 1) * TICK
 
 
 class Question:
@@ -44,9 +45,9 @@ class Question:
 
 def test_one_key_after_a_quiet_time_answers() -> None:
     question = Question()
-    question.wait(QUIET + 2 * TICK)
+    question.wait(QUIET + SETTLED)
     question.press("y")
-    question.wait(GRACE + 2 * TICK)
+    question.wait(GRACE + SETTLED)
     assert question.answers == ["y"]
     assert question.typed == []
 
@@ -65,7 +66,7 @@ def test_every_key_of_the_deaf_time_starts_the_quiet_anew() -> None:
         question.wait(QUIET - 0.05)
         question.press("y")
         assert question.arming.hearing == "deaf"
-    question.wait(QUIET + 2 * TICK)
+    question.wait(QUIET + SETTLED)
     assert question.arming.hearing == "armed"
     assert question.answers == []
     assert question.typed == ["y"] * 20
@@ -128,6 +129,29 @@ def test_keys_that_come_late_after_a_stall_are_no_answers(
         question.press("y", at=opened + part * stall)
     question.wait(3)
     assert question.answers == []
+
+
+@given(
+    until_second=st.floats(min_value=0, max_value=GRACE - 0.03),
+    until_stall=st.floats(min_value=0, max_value=1),
+    stall=st.floats(min_value=0, max_value=5),
+    first_ticks=st.integers(min_value=0, max_value=SETTLED_TICKS - 1),
+)
+def test_a_second_key_that_is_handed_on_late_after_a_stall_still_makes_both_of_them_typing(
+    until_second: float, until_stall: float, stall: float, first_ticks: int
+) -> None:
+    question = Question()
+    question.wait(1)
+    question.press("y")
+    second_at = question.now + until_second
+    question.wait(until_stall * until_second)
+    question.wait(until_second - until_stall * until_second + stall, ticking=False)
+    for _ in range(first_ticks):
+        question.arming.tick(question.now)
+    question.press("e", at=second_at)
+    question.wait(3)
+    assert question.answers == []
+    assert question.typed == ["y", "e"]
 
 
 def test_a_key_that_was_pressed_before_the_question_listened_is_no_answer_however_late_it_comes() -> None:

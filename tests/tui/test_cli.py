@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.cli import run
+from development import DEVELOPMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = os.pathsep.join([str(ROOT / "core"), str(ROOT / "tui")])
@@ -66,11 +67,15 @@ def test_a_quick_answer_imports_nothing_heavy(flag: str) -> None:
 import sys
 from agent_tui.cli import run
 run([{flag!r}])
-heavy = {{"textual", "rich", "httpx", "pydantic", "aiosqlite", "asyncio", "jsonschema"}}
+heavy = {{"textual", "rich", "httpx", "pydantic", "sqlite3", "asyncio", "jsonschema"}}
 sys.exit(f"imports {{heavy & sys.modules.keys()}}" if heavy & sys.modules.keys() else 0)
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], env={"PYTHONPATH": PLACES}, capture_output=True, text=True, timeout=20
+        [sys.executable, "-c", script],
+        env=DEVELOPMENT | {"PYTHONPATH": PLACES},
+        capture_output=True,
+        text=True,
+        timeout=20,
     )
     assert done.returncode == 0, done.stderr
 

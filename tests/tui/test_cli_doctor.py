@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.cli import run
+from development import DEVELOPMENT
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -193,6 +194,7 @@ def test_without_a_terminal_there_is_no_colour(places: Path) -> None:
             "PATH": "/usr/bin:/bin",
             "AGENT_TUI_CONFIG_DIR": str(places / "config"),
             "AGENT_TUI_DATA_DIR": str(places / "data"),
+            **DEVELOPMENT,
         },
         stdin=subprocess.DEVNULL,
         capture_output=True,

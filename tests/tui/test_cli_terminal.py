@@ -21,6 +21,8 @@ from pathlib import Path
 
 import pytest
 
+from development import DEVELOPMENT
+
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0
 SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]")
@@ -43,6 +45,7 @@ class Terminal:
             "LANG": "C.UTF-8",
             "AGENT_TUI_CONFIG_DIR": str(places / "config"),
             "AGENT_TUI_DATA_DIR": str(places / "data"),
+            **DEVELOPMENT,
         }
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:

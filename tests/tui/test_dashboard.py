@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
+from agent_tui.feed import AgentFeed
+from agent_tui.panes import roster as roster_room
+from agent_tui.panes.painting import Painted
 from agent_tui.panes.prompt import PromptBox
-from agent_tui.panes.roster import Roster
+from agent_tui.panes.roster import DRAWN_EVERY, Roster, agent_rows
 from agent_tui.screens.tiling import READABLE, regions, tile
 from dashboard_pilot import Driver, dashboard, overlaps
 from scripted_session import ScriptedSession, scripted_plan
@@ -96,6 +100,45 @@ async def test_a_list_longer_than_the_screen_keeps_the_chosen_agent_in_view_and_
         assert driver.chosen == 26
         await driver.shows("▸26 agent-25")
         await driver.shows("↑")
+
+
+async def test_a_list_looks_at_its_agents_in_turns_but_tells_a_state_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    def rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list[Content]:
+        made.append(feed.agent.number)
+        return agent_rows(feed, width, now, chosen=chosen)
+
+    async with dashboard(_session(tmp_path, 24), (100, 60)) as driver:
+        await driver.drawn()
+        roster, feeds = driver.screen.query_one(Roster), list(driver.app.feed.agents.values())
+        monkeypatch.setattr(roster_room, "agent_rows", rows)
+        roster.report(feeds, "", 100.0)
+        assert made == list(range(1, 25))
+        made.clear()
+        for frame in range(1, 9):
+            roster.report(feeds, "", 100.0 + frame * DRAWN_EVERY / 4)
+        assert set(made) == set(range(1, 25))
+        assert 46 <= len(made) <= 48
+        made.clear()
+        feeds[16].transcript.state = "failed"
+        roster.report(feeds, "", 100.0 + 2 * DRAWN_EVERY + 0.001)
+        assert 17 in made and len(made) < 3
+
+
+async def test_a_frame_without_news_draws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Widget] = []
+    async with dashboard(_session(tmp_path, 4)) as driver:
+        await driver.drawn()
+        for kind in (Widget, Painted):
+            monkeypatch.setattr(kind, "refresh", lambda widget, *_, **__: drawn.append(widget))
+        driver.app.feed.now()
+        assert not drawn
+        driver.app.feed.agents[driver.workers[0].id].transcript.state = "failed"
+        driver.app.feed.now()
+        assert drawn
 
 
 async def test_a_tiny_terminal_does_not_end_the_app(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from agent_tui.panes.markdown_blocks import BLOCK_LIMIT, LINE_LIMIT, Block, BlockSplitter, split_blocks
 from markdown_texts import CUTS, TEXTS, slices
@@ -23,6 +23,7 @@ def test_any_slicing_of_a_text_gives_the_same_blocks(text: str, cuts: list[int])
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
+@example("```\n\n\x00")
 def test_the_tail_is_what_closing_now_would_give(text: str) -> None:
     splitter = BlockSplitter()
     splitter.feed(text)

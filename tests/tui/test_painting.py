@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
 
 from agent_tui.panes.painting import Painter, PiecesUpdate
+from dashboard_pilot import dashboard
 from scene import play, scene
+from scripted_session import ScriptedSession, scripted_plan
 
 
 class Terminal:
@@ -84,3 +89,46 @@ async def test_only_rows_that_changed_are_drawn_again(monkeypatch: pytest.Monkey
         await pilot.press("h", "i")
         await pilot.pause()
         assert not asked
+
+
+async def test_what_a_key_changed_is_painted_without_waiting_for_the_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = scene()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await play(pilot)
+        await pilot.pause()
+        app.screen._update_timer.stop()
+        painted: list[str] = []
+        monkeypatch.setattr(
+            Painter, "render_partial_update", lambda _: painted.append(app.dashboard.prompt.text)
+        )
+        for letter in "hi":
+            app.post_message(events.Key(letter, letter))
+        async with asyncio.timeout(5):  # no `pause`: that one paints
+            while painted[-1:] != ["hi"]:
+                await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_a_pane_that_goes_while_the_screen_is_painted_ends_nothing(tmp_path: Path, whole: bool) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "ann", "bob")
+    async with dashboard(session) as driver:
+        session.workers[0].begin("go")
+        session.workers[0].say("some words")
+        await driver.shows("some words")
+        await driver.drawn()
+        painter, pane = driver.screen._compositor, driver.panes[0]
+        assert isinstance(painter, Painter)
+        with driver.app.batch_update():  # no layout yet
+            await pane.remove()
+            assert pane.transcript in painter.visible_widgets
+            if whole:
+                assert len(painter.render_strips()) == 36
+            else:
+                painter._dirty_regions.add(Region(0, 0, 120, 30))
+                assert painter.render_partial_update() is not None
+        await session.remove_worker(session.workers[0].id)
+        await driver.drawn()
+        assert [pane.feed.agent.name for pane in driver.panes] == ["bob"]
+        assert driver.app.return_code is None

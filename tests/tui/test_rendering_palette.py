@@ -42,10 +42,10 @@ def palette(theme: Theme) -> Palette:
     return Palette(variables, background=background, terminal_colors=theme.ansi)
 
 
-@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
-def test_text_can_be_read_in_every_theme(theme: Theme) -> None:
-    if theme.ansi:
-        pytest.skip("the terminal's own colours are not known")
+@pytest.mark.parametrize(
+    "theme", [theme for theme in THEMES.values() if not theme.ansi], ids=lambda theme: theme.name
+)
+def test_text_can_be_read_in_every_theme_that_does_not_use_the_terminals_own_colours(theme: Theme) -> None:
     colours = palette(theme)
     for names in READ:
         style = colours[names]

@@ -6,10 +6,12 @@ Refuses to do any of it: an action names a method of the dashboard or the app, n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from textual.binding import Binding
+
+from agent_tui_core.records import dataclass
 
 Group: TypeAlias = Literal["Agents", "Approvals", "Reading", "Writing", "Program"]
 GROUPS: tuple[Group, ...] = ("Agents", "Approvals", "Reading", "Writing", "Program")

@@ -21,6 +21,7 @@ from textual.screen import Screen
 
 from agent_tui.actions import AGENT_KEYS, Actions, bindings
 from agent_tui.feed import Feed
+from agent_tui.panes.painting import QuickScreen
 from agent_tui.panes.wording import one_line
 from agent_tui.ports import Agent, DashboardSession
 from agent_tui.screens.approval_questions import ApprovalQuestions
@@ -33,6 +34,7 @@ from agent_tui.screens.mode_switch import ModeSwitch
 from agent_tui.screens.terminal_input import quiet_driver
 from agent_tui.screens.terminal_title import TerminalTitle
 from agent_tui.screens.trust_question import TrustQuestion
+from agent_tui.screens.warming import warm_up
 from agent_tui.theming import DEFAULT_THEME, register_themes, remember_theme, remembered_theme
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.errors import AgentTuiError
@@ -111,13 +113,15 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         """Note when a key was pressed, whoever takes it: questions wait for a quiet keyboard."""
         if isinstance(event, events.Key | events.Paste):
             self._last_key_at = time.monotonic()
+        if isinstance(event, events.InputEvent) and isinstance(self.screen, QuickScreen):
+            self.screen.answer()
         await super().on_event(event)
 
     def _first_frame_is_there(self) -> None:
         """Set the agents to work, and import in a thread what nobody should wait for later."""
         if self.session.offer is None:
             self._begin()
-        self.run_worker(_warm_up, thread=True, exit_on_error=False)
+        warm_up(self)
         self._do(self._look_at_sandbox())
 
     async def _look_at_sandbox(self) -> None:
@@ -310,23 +314,21 @@ class AgentTuiApp(App[None], inherit_bindings=False):
 
     def _choose_theme(self, wanted: str | None) -> None:
         if wanted is not None and wanted in self.available_themes:
-            self.theme = wanted
+            self._begin_with_theme(wanted)
             return
         if wanted is not None:
             self._notices.append(f"There is no theme {one_line(wanted)!r}; {DEFAULT_THEME} is used.")
         if DEFAULT_THEME in self.available_themes:
-            self.theme = DEFAULT_THEME
+            self._begin_with_theme(DEFAULT_THEME)
+
+    def _begin_with_theme(self, name: str) -> None:
+        """Do what setting the theme does; that would have all styles parsed twice before the first frame."""
+        self.set_reactive(App.theme, name)
+        dark = self.current_theme.dark
+        for style, holds in ((f"-theme-{name}", True), ("-dark-mode", dark), ("-light-mode", not dark)):
+            self.set_class(holds, style, update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
 
     def _say_title(self) -> None:
         self._title.say(len(self.feed.agents), self.inbox.count)
-
-
-def _warm_up() -> None:
-    from agent_tui.panes import code, rendering
-    from agent_tui_core.agent import shell_parse
-    from agent_tui_core.tools import registry
-
-    rendering.warm_up()
-    code.warm_up()
-    registry.warm_up()
-    shell_parse.warm_up()

@@ -15,7 +15,6 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -29,6 +28,7 @@ from agent_tui_core.config.paths import absolute, settings_file
 from agent_tui_core.config.profiles import Flags, Plan, plan
 from agent_tui_core.config.servers import ANTHROPIC_KEY, OPENAI_KEY, ProviderProfile, api_key
 from agent_tui_core.errors import AgentTuiError, ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:

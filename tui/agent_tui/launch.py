@@ -174,11 +174,16 @@ async def _run(
 
 
 def _settle() -> None:
-    """What start-up built is never garbage: keep the collector from walking it between two keys."""
+    """Keep what start-up built from the collector, its walks short, and threads from waiting for each other.
+
+    The threads that read keys and write the screen are ready in microseconds, but get the interpreter only
+    when the event loop's thread lets go of it: by itself after 5 ms.
+    """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
+    gc.set_threshold(5_000, 50, 100)
     gc.enable()
+    sys.setswitchinterval(0.001)
 
 
 def _farewell(session: Session) -> str | None:

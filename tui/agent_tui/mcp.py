@@ -9,7 +9,6 @@ import asyncio
 import logging
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +17,7 @@ import click
 from agent_tui.options import CONTEXT, config_option, data_dir_option
 from agent_tui.rule_sources import Sources, find_sources, plain_line
 from agent_tui_core.errors import AgentTuiError, ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:

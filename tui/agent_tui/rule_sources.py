@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from agent_tui_core.config.paths import absolute, config_dir, data_dir, settings
 from agent_tui_core.config.rules_file import RULE_LISTS, RememberedRule, RuleList, read_rules, rules_file
 from agent_tui_core.config.words import dotted
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import visible_text
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ import stat
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +24,7 @@ from agent_tui_core.agent.policy import OPTION, Policy, read_policy
 from agent_tui_core.config.profiles import Flags
 from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import AgentTuiError, ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:

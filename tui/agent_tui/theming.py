@@ -9,7 +9,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -22,6 +21,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 DEFAULT_THEME = "harbour"

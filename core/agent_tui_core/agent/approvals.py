@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalRequest
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agent_tui_core.agent.calls import Answers
 from agent_tui_core.agent.gate import Gate
@@ -20,6 +20,7 @@ from agent_tui_core.events import Body, CallOutcome, ToolEnded, ToolJudged
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import PostToolUseEvent
 from agent_tui_core.messages import Message, new_id
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.registry import ToolRegistry
 

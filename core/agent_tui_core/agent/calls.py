@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -36,6 +36,7 @@ from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import PostToolUseEvent
 from agent_tui_core.hooks.verdicts import ResultVerdict, withhold
 from agent_tui_core.messages import Message
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.registry import ToolRegistry
 

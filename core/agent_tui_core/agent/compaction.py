@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN, as_text, estimate, first_kept
 from agent_tui_core.agent.conversation import Conversation
@@ -17,6 +16,7 @@ from agent_tui_core.errors import ProviderError
 from agent_tui_core.events import Compacted, CompactionStarted, Noticed
 from agent_tui_core.messages import Message, ModelRequest, Usage, new_id
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.accumulator import Accumulator
 
 FULL = 0.8

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +19,7 @@ from agent_tui_core.agent.suggestions import suggest_rule
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
 from agent_tui_core.messages import new_id
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

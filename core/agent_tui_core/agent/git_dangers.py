@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from agent_tui_core.records import dataclass
 
 _TRANSPORT: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::|-?ext::")
 

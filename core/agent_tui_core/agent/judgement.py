@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from agent_tui_core.records import dataclass
 
 Behavior: TypeAlias = Literal["allow", "ask", "deny"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from agent_tui_core.agent.approvals import (
@@ -37,6 +37,7 @@ from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import PreToolUseEvent
 from agent_tui_core.hooks.verdicts import CallVerdict
 from agent_tui_core.messages import Message
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool, ToolContext
 from agent_tui_core.tools.previews import preview_call, preview_changed
 from agent_tui_core.tools.registry import ToolRegistry

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_tui_core.agent.permissions import PermissionRules
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool
 from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
 

@@ -6,10 +6,11 @@ Such a call outlives the program: a later life takes it up under the same key.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.messages import Usage
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

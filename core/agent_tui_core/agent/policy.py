@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.approvals import DenyCall, Settlement
@@ -22,6 +22,7 @@ from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
 from agent_tui_core.messages import new_id
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line, visible_text
 
 OpenCalls: TypeAlias = Literal["deny", "all", "ask"]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import msgspec
+
+from agent_tui_core.records import dataclass
 
 MANY: Final = 1_000
 """More operands than anybody counts."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_tui_core.blocks import ContentBlock, Reasoning, Text, ToolUse
 from agent_tui_core.errors import AgentTuiError
@@ -24,6 +24,7 @@ from agent_tui_core.events import (
     ToolProposed,
 )
 from agent_tui_core.messages import Message, StopReason, Usage, new_id
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

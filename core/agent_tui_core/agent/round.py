@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_tui_core.agent.conversation import CANCELLED
 from agent_tui_core.agent.outside import WaitsOutside
 from agent_tui_core.blocks import ToolResult, ToolUse
 from agent_tui_core.events import ToolEnded
 from agent_tui_core.messages import Message
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ from agent_tui_core.agent.path_rules import COVERED, PathRule, call_paths
 from agent_tui_core.agent.shell_rules import ShellRule
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.rule_text import read_rule
+from agent_tui_core.records import dataclass
 
 _QUOTES: Final = re.compile(r"[\"'\\]")
 _WORDS: Final = re.compile(r"[\s;&|<>(){}=]+")

@@ -38,10 +38,14 @@ class RuleBook:
         self._agents: dict[str, PermissionRules] = {}
 
     def of_agent(self, agent_id: str) -> PermissionRules:
-        """The layer of one agent, which ends with the session."""
+        """The layer of one agent, which ends with it."""
         if agent_id not in self._agents:
             self._agents[agent_id] = PermissionRules(layer=THIS_AGENT, agent=agent_id)
         return self._agents[agent_id]
+
+    def forget(self, agent_id: str) -> None:
+        """Drop the layer of an agent that is gone."""
+        self._agents.pop(agent_id, None)
 
     def layers(self) -> tuple[PermissionRules, ...]:
         """All of them, for whomever they hold."""

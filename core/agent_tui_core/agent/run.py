@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN
 from agent_tui_core.agent.round import Round
 from agent_tui_core.messages import Message, ModelRequest, Usage
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.registry import ToolRegistry
 from agent_tui_core.wire.accumulator import Accumulator
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
 
@@ -15,6 +14,7 @@ import msgspec
 
 from agent_tui_core.agent.git_dangers import GitTable, git_danger
 from agent_tui_core.agent.readonly_options import read_data
+from agent_tui_core.records import dataclass
 
 EVERY_WORD: Final = 1_000_000
 """Only a rule without `*` spells that many."""

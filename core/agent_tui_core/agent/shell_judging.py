@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -18,6 +18,7 @@ from agent_tui_core.agent.readonly import files_read
 from agent_tui_core.agent.shell_dangers import danger
 from agent_tui_core.agent.shell_lexer import Word
 from agent_tui_core.agent.shell_parse import Part
+from agent_tui_core.records import dataclass
 
 READS_ONLY: Final = "built in: reads only"
 """Stands where a rule would."""

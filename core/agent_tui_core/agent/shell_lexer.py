@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+from agent_tui_core.records import dataclass
 
 LONGEST: Final = 10_000
 """Characters of a line that is read."""

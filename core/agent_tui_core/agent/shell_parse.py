@@ -7,11 +7,11 @@ both see the same words and operators is there anything that a rule could allow.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from agent_tui_core.agent.shell_lexer import LONGEST, TOO_LONG, Operator, Token, Unreadable, Word, lex
+from agent_tui_core.records import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node

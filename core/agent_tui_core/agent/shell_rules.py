@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from agent_tui_core.agent.shell_dangers import danger, table
 from agent_tui_core.agent.shell_lexer import Unreadable, Word, check_characters, lex
 from agent_tui_core.agent.shell_parse import Part, parse
+from agent_tui_core.records import dataclass
 
 _BETWEEN: Final = "\x1f"
 _PARTS: Final = re.compile(r"&&|\|\||[;|&\n(){}`]|\$\(")
@@ -28,6 +28,11 @@ _GIT_OPTIONS: Final = re.compile(
     r"git(?:\s+(?:-[cC]\s+\S+|--(?:git-dir|work-tree|namespace)\s+\S+|-\S+))+\s+"
 )
 _ANSI_C: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
+_HEX: Final = "[0-9A-Fa-f]"
+_ESCAPE: Final = re.compile(
+    rf"\\(?:([0-7]{{1,3}})|x({_HEX}{{1,2}})|u({_HEX}{{1,4}})|U({_HEX}{{1,8}})|([abeEfnrtv]))"
+)
+_CONTROLS: Final = dict(zip("abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v", strict=True))
 _MOST_WORDS: Final = 200
 
 
@@ -193,10 +198,15 @@ def _readings(line: str) -> Iterator[str]:
 
 
 def _decoded(found: re.Match[str]) -> str:
-    try:
-        return found[1].encode("latin-1", "backslashreplace").decode("unicode_escape")
-    except UnicodeDecodeError:
-        return found[1]
+    return _ESCAPE.sub(_character, found[1])
+
+
+def _character(escape: re.Match[str]) -> str:
+    octal, *hexadecimals, letter = escape.groups()
+    if letter:
+        return _CONTROLS[letter]
+    number = int(octal, 8) & 0xFF if octal else int(next(filter(None, hexadecimals)), 16)
+    return chr(number) if number < 0x110000 else escape[0]
 
 
 def _unwrapped(words: str) -> Iterator[str]:

@@ -7,10 +7,11 @@ they count only after the person trusted its content.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 from agent_tui_core.config.bounds import Exactly, Switch
+from agent_tui_core.records import dataclass
 
 HookPoint: TypeAlias = Literal[
     "UserPromptSubmit",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -22,6 +22,7 @@ from agent_tui_core.config.equipment import (
     SandboxSettings,
 )
 from agent_tui_core.config.modes import Mode
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.protocols import WireProtocol
 

@@ -6,7 +6,7 @@ Every value is taken from the first that has it: a flag, the environment, the se
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
@@ -32,6 +32,7 @@ from agent_tui_core.config.servers import (
 from agent_tui_core.config.taping import NO_TAPING, Taping
 from agent_tui_core.config.words import nearest
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 MOST_AGENTS: Final = 64

@@ -6,10 +6,9 @@ told and left out; it never stops a start.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from agent_tui_core.config.models import AgentSettings
 from agent_tui_core.config.named_files import TooMuch, named_files
 from agent_tui_core.config.project_settings import FOLDER, SETTINGS, ProjectSettings, read_settings
 from agent_tui_core.config.repository import Unusable, read_inside
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import visible_text
 
 HOOKS: Final = f"{FOLDER}/hooks.json"
@@ -189,6 +189,8 @@ def _one_line(text: str) -> str:
 
 
 def _hash(contents: Mapping[str, bytes | None], digests: Mapping[str, str]) -> str:
+    import hashlib  # most folders bring nothing along
+
     found = hashlib.sha256(b"agent-tui project 1\n")
     for name, content in contents.items():
         digest = "none" if content is None else hashlib.sha256(content).hexdigest()

@@ -6,13 +6,14 @@ Servers of models, keys, the sandbox and the person's environment are never a pr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Final
 
 from agent_tui_core.config.equipment import EquipmentSettings, McpSettings
 from agent_tui_core.config.models import AgentSettings, Settings
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 
 FOLDER: Final = ".agent-tui"
 SETTINGS: Final = f"{FOLDER}/settings.toml"

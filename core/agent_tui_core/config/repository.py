@@ -6,7 +6,6 @@ Refuses to run anything, to wait on a pipe, and to follow a link that leads out.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -34,6 +33,8 @@ def digest_inside(root: Path, name: str, most: int) -> tuple[str, int] | None:
     with _opened(root, name) as stream:
         if stream is None:
             return None
+        import hashlib  # most folders bring nothing along
+
         found, size = hashlib.sha256(), 0
         while chunk := stream.read(_CHUNK):
             size += len(chunk)

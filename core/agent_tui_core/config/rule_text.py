@@ -6,9 +6,9 @@ Errors never repeat the text: whoever reads the file says which line it was.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import visible_text
 
 LONGEST_RULE: Final = 2_000

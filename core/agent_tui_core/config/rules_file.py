@@ -7,7 +7,6 @@ person wrote are another file, which nothing here writes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -15,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 from agent_tui_core.config.private_files import locked, replace_private
 from agent_tui_core.config.words import Place
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 
 RULES_FILE: Final = "rules.toml"
 LARGEST_FILE: Final = 2**20

@@ -6,12 +6,13 @@ A flag or the environment goes before every server in the file; keys stay in the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from agent_tui_core.config.models import ProviderSettings, Settings, base_url_problem
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.protocols import WireProtocol
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from agent_tui_core.config.paths import absolute
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

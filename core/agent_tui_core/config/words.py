@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 Loc: TypeAlias = tuple[int | str, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
 from agent_tui_core.history.rows import fields_of
+from agent_tui_core.records import dataclass
 
 _FIND = """
     SELECT tool_calls.*, conversations.session_id AS session_id, conversations.name AS agent_name

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn, TypeAlias, get_args
 
 from agent_tui_core.blocks import ToolUse
@@ -54,6 +54,7 @@ from agent_tui_core.history.values import (
     usage_of,
 )
 from agent_tui_core.messages import Message, Role
+from agent_tui_core.records import dataclass
 
 DurableBody: TypeAlias = (
     RunStarted

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from agent_tui_core.errors import HistoryError
 from agent_tui_core.history.migrations import connect
 from agent_tui_core.history.rows import fields_of
 from agent_tui_core.history.values import Fields, blocks_of
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line, safe_text
 
 STEP = 500

@@ -1,7 +1,8 @@
 """Owns the one connection of this process that writes history; one failed write takes no other down.
 
-Writes that wait together are committed together (one fsync for all), each inside a savepoint of its own. The
-task that owns the connection also closes it, so it is closed even when the event loop is torn down.
+Writes that wait together are committed together (one fsync for all), each inside a savepoint of its own, by a
+thread of their own: one call of it for all of them, because each way there and back costs as much as a row.
+The task that owns the connection also closes it, so it is closed even when the event loop is torn down.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import field
 from pathlib import Path
-
-import aiosqlite
+from typing import TypeVar
 
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.history.files import explain
 from agent_tui_core.history.migrations import connect
 from agent_tui_core.history.rows import Change, SqlValue
+from agent_tui_core.records import dataclass
+
+_T = TypeVar("_T")
 
 MAX_BATCH = 256
 BUSY_STEP = 1.0
@@ -35,6 +39,7 @@ _REFUSALS = (
 )
 """What is the fault of one write alone."""
 
+_NEXT_SEQ = "SELECT coalesce(max(seq), 0) + 1 FROM entries WHERE conversation_id = ?"
 _ADD_ENTRY = """
     INSERT INTO entries (conversation_id, seq, run_id, at, kind, ref)
     VALUES (:conversation_id, :seq, :run_id, :at, :kind, :ref)
@@ -98,14 +103,15 @@ class Writer:
         self._queue: asyncio.Queue[Write | None] = asyncio.Queue()
         self._closed = False
         self._task: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, f"history writer {path.name}")
 
     async def open(self) -> None:
         """Connect; sqlite3.Error when that fails, and then nothing stays open."""
-        connecting = asyncio.ensure_future(self._connect())
+        connecting = self._in_thread(self._connect)
         try:
             connection = await asyncio.shield(connecting)
-        except asyncio.CancelledError:
-            connecting.add_done_callback(_close_unwanted)
+        except BaseException:
+            connecting.add_done_callback(self._close_unwanted)
             raise
         self._task = asyncio.create_task(self._live(connection), name=f"history writer {self._path.name}")
 
@@ -128,31 +134,38 @@ class Writer:
             self._queue.put_nowait(None)
         await asyncio.shield(self._task)
 
-    async def _connect(self) -> aiosqlite.Connection:
-        step = min(BUSY_STEP, self._patience)
-        connection = await aiosqlite.Connection(
-            lambda: connect(self._path, patience=step), iter_chunk_size=64
-        )
-        try:
-            await connection.execute("PRAGMA synchronous = FULL")
-        except BaseException:
-            await connection.close()
-            raise
-        return connection
+    def _in_thread(self, work: Callable[..., _T], *arguments: object) -> asyncio.Future[_T]:
+        return asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
-    async def _live(self, connection: aiosqlite.Connection) -> None:
+    def _close_unwanted(self, connecting: asyncio.Future[sqlite3.Connection]) -> None:
+        if not connecting.cancelled() and connecting.exception() is None:
+            self._thread.submit(connecting.result().close)
+        self._thread.shutdown(wait=False)
+
+    async def _live(self, connection: sqlite3.Connection) -> None:
         batch: Sequence[Write] | None = ()
         try:
             while (batch := await self._next_batch()) is not None:
-                await self._keep(connection, batch)
+                await self._settled(connection, batch)
         finally:
             self._closed = True
-            await connection.close()
+            closing = self._in_thread(connection.close)
+            self._thread.shutdown(wait=False)
+            await closing
             unsettled = [*(batch or ())]
             while not self._queue.empty():
                 unsettled += [write for write in [self._queue.get_nowait()] if write is not None]
             for write in unsettled:
                 write.settle(HistoryError(f"{self._path}: the history was closed before this was kept."))
+
+    async def _settled(self, connection: sqlite3.Connection, batch: Sequence[Write]) -> None:
+        """Keep a batch and tell whoever waits; a cancellation comes after that."""
+        keeping = self._in_thread(self._keep, connection, batch)
+        try:
+            await asyncio.shield(keeping)
+        finally:
+            for write, refusal in zip(batch, await keeping, strict=True):
+                write.settle(refusal)
 
     async def _next_batch(self) -> list[Write] | None:
         first = await self._queue.get()
@@ -167,91 +180,91 @@ class Writer:
             batch.append(following)
         return batch
 
-    async def _keep(self, connection: aiosqlite.Connection, batch: Sequence[Write]) -> None:
-        """Settle every write of the batch: together, or else one by one."""
+    # --- in the thread --------------------------------------------------------------------------------------
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = connect(self._path, patience=min(BUSY_STEP, self._patience))
         try:
-            refusals = await self._commit(connection, batch)
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _keep(self, connection: sqlite3.Connection, batch: Sequence[Write]) -> Sequence[HistoryError | None]:
+        """Commit the batch, together or else one by one; why each was refused, or None, in its place."""
+        try:
+            return self._commit(connection, batch)
         except sqlite3.Error as error:
             if connection.in_transaction:
-                await connection.execute("ROLLBACK")
+                connection.execute("ROLLBACK")
             is_last_try = len(batch) == 1 or _is_busy(error)
+            refusals: list[HistoryError | None] = []
             for write in batch:
-                if await self._was_kept(connection, write):
-                    write.settle(None)
+                if self._was_kept(connection, write):
+                    refusals.append(None)
                 elif is_last_try:
-                    write.settle(explain(error, self._path))
+                    refusals.append(explain(error, self._path))
                 else:
-                    await self._keep(connection, [write])
-        else:
-            for write, refusal in zip(batch, refusals, strict=True):
-                write.settle(refusal)
+                    refusals += self._keep(connection, [write])
+            return refusals
 
-    async def _commit(
-        self, connection: aiosqlite.Connection, batch: Sequence[Write]
+    def _commit(
+        self, connection: sqlite3.Connection, batch: Sequence[Write]
     ) -> Sequence[HistoryError | None]:
         """Commit all of the batch that can be; what was refused, and why, comes back in its place."""
         refusals: list[HistoryError | None] = []
-        await self._begin(connection)
+        self._begin(connection)
         for write in batch:
-            await connection.execute("SAVEPOINT one_write")
+            connection.execute("SAVEPOINT one_write")
             try:
-                await self._apply(connection, write)
+                self._apply(connection, write)
             except _REFUSALS as error:
-                await connection.execute("ROLLBACK TO one_write")
+                connection.execute("ROLLBACK TO one_write")
                 refusals.append(_refusal(error, self._path))
             else:
                 refusals.append(None)
-            await connection.execute("RELEASE one_write")
-        await connection.execute("COMMIT")
+            connection.execute("RELEASE one_write")
+        connection.execute("COMMIT")
         return refusals
 
-    async def _begin(self, connection: aiosqlite.Connection) -> None:
+    def _begin(self, connection: sqlite3.Connection) -> None:
         deadline = time.monotonic() + self._patience
         while True:
             try:
-                await connection.execute("BEGIN IMMEDIATE")
+                connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 if not _is_busy(error) or time.monotonic() >= deadline:
                     raise
             else:
                 return
 
-    async def _apply(self, connection: aiosqlite.Connection, write: Write) -> None:
+    def _apply(self, connection: sqlite3.Connection, write: Write) -> None:
         if write.conversation_id is not None:
-            [row] = await connection.execute_fetchall(
-                "SELECT coalesce(max(seq), 0) + 1 FROM entries WHERE conversation_id = ?",
-                (write.conversation_id,),
-            )
+            row = connection.execute(_NEXT_SEQ, (write.conversation_id,)).fetchone()
             write.first_seq = int(row[0])
         every = list(write.parameters())
         for change, values in every:
-            cursor = await connection.execute(change.sql, values)
-            if cursor.rowcount != 1:
+            if connection.execute(change.sql, values).rowcount != 1:
                 raise HistoryError(
                     f"{self._path}: {change.kind} {change.ref} comes too early or twice; nothing was kept."
                 )
         if write.conversation_id is not None:
-            await connection.executemany(_ADD_ENTRY, [values for _, values in every])
+            connection.executemany(_ADD_ENTRY, [values for _, values in every])
 
-    async def _was_kept(self, connection: aiosqlite.Connection, write: Write) -> bool:
+    def _was_kept(self, connection: sqlite3.Connection, write: Write) -> bool:
         """After a commit of unknown outcome: look whether the last entry of the write is there."""
         if write.conversation_id is None or not write.changes or not write.first_seq:
             return False
         last = write.changes[-1]
+        place = write.first_seq + len(write.changes) - 1
         try:
-            found = await connection.execute_fetchall(
-                _FIND_ENTRY,
-                (
-                    write.conversation_id,
-                    write.first_seq + len(write.changes) - 1,
-                    write.at,
-                    last.kind,
-                    last.ref,
-                ),
+            found = connection.execute(
+                _FIND_ENTRY, (write.conversation_id, place, write.at, last.kind, last.ref)
             )
+            return found.fetchone() is not None
         except sqlite3.Error:
             return False
-        return bool(list(found))
 
 
 def _refusal(error: Exception, path: Path) -> HistoryError:
@@ -264,8 +277,3 @@ def _refusal(error: Exception, path: Path) -> HistoryError:
 
 def _is_busy(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-
-
-def _close_unwanted(connecting: asyncio.Future[aiosqlite.Connection]) -> None:
-    if not connecting.cancelled() and connecting.exception() is None:
-        connecting.result().stop()

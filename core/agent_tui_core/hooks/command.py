@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from agent_tui_core.errors import HookError, ToolError
 from agent_tui_core.hooks.contract import HookAnswer, Point, read_answer
 from agent_tui_core.hooks.matcher import matches
 from agent_tui_core.processes.runner import ProcessOutput, run_process
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 OnError: TypeAlias = Literal["ask", "deny", "allow"]

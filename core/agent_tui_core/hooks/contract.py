@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import HookError
 from agent_tui_core.hooks.responses import response_text
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 Point: TypeAlias = Literal[

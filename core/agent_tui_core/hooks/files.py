@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from agent_tui_core.errors import ConfigError
 from agent_tui_core.hooks.command import DEFAULT_TIMEOUT, CommandHook, OnError
 from agent_tui_core.hooks.contract import POINTS, Point
 from agent_tui_core.hooks.matcher import matches
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 LARGEST_FILE: Final = 2**20

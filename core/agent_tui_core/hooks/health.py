@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from agent_tui_core.hooks.command import HookRun
+from agent_tui_core.records import dataclass
 
 RUNS_KEPT: Final = 256
 """The times of so many runs make the percentiles."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -17,6 +17,7 @@ from agent_tui_core.blocks import JsonObject
 from agent_tui_core.hooks.contract import Point
 from agent_tui_core.hooks.points import PostToolUseEvent, PreToolUseEvent
 from agent_tui_core.hooks.responses import tool_response
+from agent_tui_core.records import dataclass
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 

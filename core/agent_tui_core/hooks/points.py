@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject, ToolResult
 from agent_tui_core.messages import Message
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,12 @@ class Transcripts:
         except OSError:
             return None
         return file
+
+    def forget(self, agent_id: str) -> None:
+        """Delete the file of an agent that is gone."""
+        if self._written.pop(agent_id, None) is not None and self._folder is not None:
+            with suppress(OSError):
+                (self._folder / f"{agent_id or 'agent'}.jsonl").unlink(missing_ok=True)
 
     def close(self) -> None:
         """Delete them all."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agent_tui_core.blocks import JsonObject, ToolResult
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ import asyncio
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent_tui_core.processes.recent import RecentOutput
 from agent_tui_core.processes.runner import Run
 from agent_tui_core.processes.table import command_of
+from agent_tui_core.records import dataclass
 
 MOST_LEFT = 8
 """Commands of one agent that may leave something running at the same time."""

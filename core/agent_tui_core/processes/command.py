@@ -9,7 +9,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_tui_core.errors import ToolError
@@ -18,6 +18,7 @@ from agent_tui_core.processes.environment import child_environment
 from agent_tui_core.processes.output import OUTPUT_LIMIT
 from agent_tui_core.processes.runner import ProcessOutput, Run
 from agent_tui_core.processes.sandbox import AgentSandbox
+from agent_tui_core.records import dataclass
 
 SETTLE = 0.25
 """Seconds that what a command started may go on before it counts as left running."""

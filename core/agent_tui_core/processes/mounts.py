@@ -9,8 +9,9 @@ import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from agent_tui_core.records import dataclass
 
 _NAMES_KEPT = (
     *(".agent-tui", ".claude", ".claude.json", ".cursor", ".mcp.json", ".vscode", ".idea", ".devcontainer"),

@@ -9,13 +9,13 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from agent_tui_core.errors import ToolError
 from agent_tui_core.processes.child import Child
 from agent_tui_core.processes.pipes import Pipes
+from agent_tui_core.records import dataclass
 
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL

@@ -11,7 +11,6 @@ import subprocess
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui_core.errors import ToolError
@@ -20,6 +19,7 @@ from agent_tui_core.processes.environment import child_environment
 from agent_tui_core.processes.output import OUTPUT_LIMIT, KeptOutput
 from agent_tui_core.processes.pipes import Pipes, Progress, Reader, Writer
 from agent_tui_core.processes.warden import Status
+from agent_tui_core.records import dataclass
 
 _LAST_BYTES = 0.25
 

@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -21,6 +20,7 @@ from agent_tui_core.processes.environment import child_environment
 from agent_tui_core.processes.mounts import View, mounts
 from agent_tui_core.processes.output import private_folder
 from agent_tui_core.processes.warden import guarded
+from agent_tui_core.records import dataclass
 
 SandboxMode: TypeAlias = Literal["auto", "off", "required"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
@@ -17,6 +16,7 @@ from agent_tui_core.errors import BadRequest
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import ModelRequest
 from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, checked_key
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.anthropic import (
     DEFAULT_MAX_TOKENS,
     LEAST_MAX_TOKENS,

@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -23,6 +23,7 @@ import httpx
 import msgspec
 
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 End: TypeAlias = Literal["whole", "cut", "broken"]

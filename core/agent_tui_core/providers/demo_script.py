@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import TypeAlias
 
 import msgspec
 
 from agent_tui_core.providers.demo_cast import DemoAgent, demo_agents, load
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 MAX_QUOTE = 120

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import httpx
 
 from agent_tui_core.providers.http import collect
 from agent_tui_core.providers.ports import LOCAL_SERVERS
 from agent_tui_core.providers.server import endpoint, model_names
+from agent_tui_core.records import dataclass
 
 __all__ = ["LOCAL_SERVERS", "FoundServer", "probe"]
 

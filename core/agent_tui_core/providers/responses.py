@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -17,6 +16,7 @@ from agent_tui_core.errors import BadRequest
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import ModelRequest
 from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, bearer
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.responses import ResponsesStream, request_body
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from agent_tui_core.events import Noticed
 from agent_tui_core.history.store import History
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.branch import current_branch
 from agent_tui_core.runtime.connections import Connection

@@ -11,7 +11,6 @@ import contextlib
 import os
 import threading
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -27,6 +26,7 @@ from agent_tui_core.providers.choice import make_provider
 from agent_tui_core.providers.demo_cast import DEMO_BASE_URL
 from agent_tui_core.providers.later import LaterProvider
 from agent_tui_core.providers.ports import LOCAL_SERVERS, listening
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
 
 if TYPE_CHECKING:

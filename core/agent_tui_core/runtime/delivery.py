@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final, TypeAlias, get_args
 
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.external import Accepted, Receipt
 
 LINE_LIMIT: Final = 16 * 2**20

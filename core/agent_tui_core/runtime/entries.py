@@ -5,11 +5,12 @@ An entry is changed in place by its `Transcript` alone; everybody else reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject, ToolResult
 from agent_tui_core.events import ApprovalPreview, DecidedBy, RunEnd
+from agent_tui_core.records import dataclass
 
 
 @dataclass(slots=True)

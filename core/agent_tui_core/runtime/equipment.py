@@ -87,9 +87,11 @@ class Equipment:
         self.outside.add(settings.tools, root, root)
 
     async def leave(self, agent_id: str) -> None:
-        """End what belonged to an agent that goes."""
+        """End what belonged to an agent that goes, and keep nothing of it."""
         await self.left.end(agent_id)
         await self.sandbox.leave(agent_id)
+        self.command_hooks.leave(agent_id)
+        self.rules.leave(agent_id)
 
     async def close(self) -> None:
         """End all of it: called after the last agent ended."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.messages import new_id
+from agent_tui_core.records import dataclass
 
 FormKind: TypeAlias = Literal["elicitation", "tool-result"]
 

@@ -11,13 +11,13 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.errors import AgentTuiError
 from agent_tui_core.history.calls import FoundCall
 from agent_tui_core.history.store import History
+from agent_tui_core.records import dataclass
 from agent_tui_core.runtime import private_sockets
 from agent_tui_core.runtime.delivery import Delivery, NotUnderstood, delivery_line, read_receipt
 from agent_tui_core.runtime.delivery_spool import Spool

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from agent_tui_core.hooks.folding import (
 )
 from agent_tui_core.hooks.responses import response_text
 from agent_tui_core.hooks.verdicts import CallVerdict, PromptVerdict, ResultVerdict
+from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.hook_report import duration
 
 PASSES: Final = 0

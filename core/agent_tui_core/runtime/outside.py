@@ -13,13 +13,13 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.equipment import ExternalToolSettings
 from agent_tui_core.errors import AgentTuiError, ToolError
+from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.forms import Form, Forms
 from agent_tui_core.runtime.report import ReportRow, ReportSection
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from agent_tui_core.agent.conversation import CANCELLED
@@ -23,6 +23,7 @@ from agent_tui_core.events import (
     ToolStarted,
 )
 from agent_tui_core.messages import Message, Usage
+from agent_tui_core.records import dataclass
 
 INTERRUPTED = "interrupted: the program ended before this call had a result"
 TOO_LATE = "no result came from outside in time: it was waited for until {}, when the program did not run"

@@ -135,6 +135,11 @@ class Rules:
             permissions=self.permissions.of_agent("ask", request.agent_id, request.agent_name),
         )
 
+    def leave(self, agent_id: str) -> None:
+        """Drop the rules of an agent that is gone."""
+        if self._permissions is not None:
+            self._permissions.book.forget(agent_id)
+
     async def close(self) -> None:
         """Finish writing."""
         await self.remembered.close()

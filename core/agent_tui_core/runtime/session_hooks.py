@@ -42,6 +42,12 @@ class SessionHooks:
         """An agent hears hooks from now on: those of forms that wait for it, too."""
         self._agents[agent.agent.id] = agent
 
+    def leave(self, agent_id: str) -> None:
+        """An agent that is gone hears nothing any more, and nothing of it is kept for hooks to read."""
+        self._agents.pop(agent_id, None)
+        if self.commands is not None:
+            self.commands.transcripts.forget(agent_id)
+
     def _tell_of_forms(self) -> None:
         pending = self._forms.pending
         self._told &= {form.id for form in pending}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_tui_core.agent.conversation import Conversation
@@ -26,6 +25,7 @@ from agent_tui_core.events import (
 )
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.messages import new_id
+from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.outbox import Outbox, Subscription

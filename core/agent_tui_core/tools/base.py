@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ from agent_tui_core.events import ApprovalPreview, CallOutcome
 from agent_tui_core.messages import ToolSpec
 from agent_tui_core.processes.background import AgentBackground
 from agent_tui_core.processes.sandbox import AgentSandbox
+from agent_tui_core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import Lock
 
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import ToolOutput, as_output
 
 DEFAULT_TIMEOUT = 300.0

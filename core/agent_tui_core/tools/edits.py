@@ -6,9 +6,9 @@ Refuses to guess: what is not found exactly, or is found more than once, is an e
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from agent_tui_core.errors import ToolError
+from agent_tui_core.records import dataclass
 
 _BOM = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")

@@ -11,13 +11,13 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.processes.environment import child_environment
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.deferred import AsyncToolRegistry
 from agent_tui_core.tools.errands import Errand, how_it_ended, program

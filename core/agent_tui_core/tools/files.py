@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import ApprovalPreview
 from agent_tui_core.processes.output import OUTPUT_LIMIT
+from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.diffs import cut_preview, diff_preview
 from agent_tui_core.tools.disk import MAX_FILE_BYTES, read_file, read_if_there, replace_file

@@ -10,11 +10,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tui_core.errors import ToolError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 from agent_tui_core.tools.base import ToolContext
 from agent_tui_core.tools.mcp_calls import ActiveCalls, ServerGone, told

@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from agent_tui_core.errors import AgentTuiError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 from agent_tui_core.tools.mcp_values import ListedTool, ServerSpec
 

@@ -9,13 +9,14 @@ import hashlib
 import json
 import shlex
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
 WORKSPACE: Final = "{workspace}"

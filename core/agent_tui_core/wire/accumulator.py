@@ -6,7 +6,7 @@ Refuses to hand out a call of an answer that did not end well: cut arguments can
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias, assert_never
 
 from agent_tui_core.blocks import ContentBlock, Json, JsonObject, Reasoning, Text, ToolUse
@@ -19,6 +19,7 @@ from agent_tui_core.events import (
     UsageReported,
 )
 from agent_tui_core.messages import Message, StopReason, Usage, new_id
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.opaque import is_tagged
 from agent_tui_core.wire.partial_json import parse_arguments
 

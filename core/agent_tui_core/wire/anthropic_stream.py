@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason, Usage
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
 from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.opaque import tagged

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ToolUseDelta
 from agent_tui_core.messages import new_id
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.partial_json import parse_arguments
 from agent_tui_core.wire.surrogates import HalfKeeper, mended, mended_object
 

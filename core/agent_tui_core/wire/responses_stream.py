@@ -8,12 +8,13 @@ after developers.openai.com/docs (api-reference/responses-streaming) and the off
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason
+from agent_tui_core.records import dataclass
 from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
 from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.opaque import tagged

@@ -61,6 +61,8 @@ def test_a_denied_part_denies_the_line_and_is_named(workspace: Path) -> None:
         "find . -exec rm {} +",
         "{rm,-rf,x}",
         "$'\\x72m' x",
+        "$'\\162\\u6d' x",
+        "ls $'\\ ' && rm x",
         "r\\m x",
         "if rm x; then ls; fi",
         "2>/dev/null rm x",

@@ -20,6 +20,7 @@ from agent_tui_core.errors import HistoryError
 from agent_tui_core.history.files import HistoryDamaged, move_aside
 from agent_tui_core.history.migrations import MIGRATIONS, connect, migrate
 from agent_tui_core.history.store import History
+from development import DEVELOPMENT
 from stored_turns import said
 
 CORE = Path(__file__).parents[3] / "core"
@@ -185,7 +186,7 @@ async def test_a_folder_that_cannot_be_written_says_so(exists: bool) -> None:
         done = await asyncio.to_thread(
             subprocess.run,
             [sys.executable, "-c", OPEN, str(path)],
-            env={"PYTHONPATH": str(CORE)},
+            env=DEVELOPMENT | {"PYTHONPATH": str(CORE)},
             timeout=20,
             capture_output=True,
             text=True,

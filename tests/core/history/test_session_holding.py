@@ -16,6 +16,7 @@ import pytest
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.history.holding import FOLDER, HeldSession
 from agent_tui_core.runtime.session import open_session
+from development import DEVELOPMENT
 from loopback import LoopbackServer, say
 from sessions import planned, settled
 
@@ -54,7 +55,12 @@ def test_nobody_else_can_read_who_holds_a_session(tmp_path: Path) -> None:
 
 async def test_a_program_that_was_killed_holds_nothing_any_more(tmp_path: Path) -> None:
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HOLDER, str(tmp_path), stdout=PIPE, env={"PYTHONPATH": ":".join(sys.path)}
+        sys.executable,
+        "-c",
+        HOLDER,
+        str(tmp_path),
+        stdout=PIPE,
+        env=DEVELOPMENT | {"PYTHONPATH": ":".join(sys.path)},
     )
     assert child.stdout is not None
     async with asyncio.timeout(30):

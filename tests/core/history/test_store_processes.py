@@ -15,6 +15,7 @@ import pytest
 
 from agent_tui_core.events import RunEnded, ToolEnded
 from agent_tui_core.history.store import History, StoredConversation
+from development import DEVELOPMENT
 
 HERE = Path(__file__).parent
 ROOTS = f"{HERE.parents[2] / 'core'}:{HERE.parents[1]}"
@@ -32,7 +33,7 @@ async def recording(
         str(conversations),
         str(turns),
         stdout=asyncio.subprocess.PIPE,
-        env={"PYTHONPATH": ROOTS},
+        env=DEVELOPMENT | {"PYTHONPATH": ROOTS},
     )
     try:
         yield child

@@ -17,6 +17,7 @@ import turning_child
 from agent_tui_core.events import MessageCommitted
 from agent_tui_core.history.store import History, StoredConversation
 from agent_tui_core.runtime.session import HISTORY_FILE, open_session
+from development import DEVELOPMENT
 from loopback import LoopbackServer
 from sessions import planned
 from strict_validator import guarded
@@ -89,7 +90,7 @@ async def _child(server: LoopbackServer, folder: Path, agents: int, turns: int) 
         str(agents),
         str(turns),
         stdout=PIPE,
-        env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        env=DEVELOPMENT | {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
     )
 
 

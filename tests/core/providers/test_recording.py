@@ -25,6 +25,7 @@ from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.openai import OpenAIProvider
 from agent_tui_core.providers.recording import ReplayTransport, record
 from agent_tui_core.runtime.session import Session, open_session
+from development import DEVELOPMENT
 from loopback import (
     DONE,
     HANG,
@@ -277,7 +278,8 @@ async def test_the_command_line_records_and_replays(tmp_path: Path) -> None:
             *("-m", "agent_tui", "run", "say it", "--data-dir", str(tmp_path / "data"), *options),
             stdout=asyncio.subprocess.PIPE,
             stdin=asyncio.subprocess.DEVNULL,
-            env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            env=DEVELOPMENT
+            | {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
         )
         out, _ = await child.communicate()
         return child.returncode, out.decode().strip()

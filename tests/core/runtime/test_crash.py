@@ -9,6 +9,7 @@ from agent_tui_core.agent.approvals import AllowOnce
 from agent_tui_core.runtime.entries import ProseEntry, ToolEntry
 from agent_tui_core.runtime.session import open_session
 from agent_tui_core.runtime.transcript import Transcript
+from development import DEVELOPMENT
 from loopback import LoopbackServer, say
 from sessions import planned, settled, tool_answer, waiting
 
@@ -45,7 +46,8 @@ async def test_after_kill_9_everything_committed_is_there_and_the_open_call_read
             server.base_url,
             str(tmp_path),
             stdout=asyncio.subprocess.PIPE,
-            env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+            env=DEVELOPMENT
+            | {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
         )
         assert child.stdout is not None
         async with asyncio.timeout(20):

@@ -221,13 +221,6 @@ def test_a_file_that_changed_since_it_was_read_is_not_overwritten(workspace: Pat
     assert list(workspace.iterdir()) == [file]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-async def test_a_read_only_file_stays_as_it_is(workspace: Path) -> None:
-    (workspace / "a.txt").write_text("old")
-    (workspace / "a.txt").chmod(0o444)
-    assert "read-only" in await refused(WRITE, workspace, file_path="a.txt", content="new")
-
-
 async def test_a_cancelled_write_does_not_happen_later(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,9 +245,9 @@ def test_a_line_of_5_mb_in_small_pieces_takes_linear_time(step: int) -> None:
         body = b"data: " + b"x" * size + b"\n\n"
         best = 9.0
         for _ in range(3):
-            parser, begun = SseParser(), time.perf_counter()
+            parser, begun = SseParser(), time.thread_time()
             events = [event for i in range(0, len(body), step) for event in parser.feed(body[i : i + step])]
-            best = min(best, time.perf_counter() - begun)
+            best = min(best, time.thread_time() - begun)
             assert len(events[0].data) == size
         return best
 

@@ -19,7 +19,7 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.modals.approval_look import CSS, MOST_COLUMNS
 from agent_tui.modals.arming import ArmedScreen
-from agent_tui.modals.clean_input import CleanInput
+from agent_tui.modals.clean_input import CleanInput, PassingTextArea
 from agent_tui.modals.edited_input import EditedInput
 from agent_tui.modals.key_button import ButtonKind, KeyButton
 from agent_tui.modals.particulars import detail_lines, detail_rows, title
@@ -99,7 +99,7 @@ class ApprovalModal(ArmedScreen[Outcome]):
                 yield Static(id="title", markup=False)
                 yield Static(id="queue", markup=False)
             yield self._preview
-            yield TextArea(id="editor", classes="-hidden", highlight_cursor_line=False)
+            yield PassingTextArea(id="editor", classes="-hidden", highlight_cursor_line=False)
             yield Static(id="place", markup=False)
             yield Static(id="details", markup=False)
             with Vertical(id="keys"):

@@ -14,18 +14,18 @@ from typing import ClassVar, Literal, TypeVar
 from textual import events
 from textual.screen import ModalScreen
 
+from agent_tui.panes.painting import QuickScreen
+
 QUIET = 0.4
 """Seconds without any key before a question listens."""
 GRACE = 0.2
 """Seconds that a chosen key waits for a second one, which would make both of them typing."""
 HELD = 0.08
 """A key that comes again within this many seconds is held down."""
-TICK = 0.05
-
-_QUIET_TICKS = 3
-_GRACE_TICKS = 2
-"""Ticks count as well as seconds: after a stall of the loop the clock has run on, but the keys that came
-meanwhile are still in the queue, and reach us before a few more ticks do."""
+TICK = 0.02
+SETTLED_TICKS = 3
+"""So many ticks after its time is over a key is taken, or a question listens: after a stall of the loop the
+clock has run on, but what was typed meanwhile is still on its way, and comes before a few more ticks do."""
 
 Hearing = Literal["deaf", "armed", "chosen"]
 ResultT = TypeVar("ResultT")
@@ -78,20 +78,20 @@ class Arming:
 
     def tick(self, now: float) -> events.Key | None:
         """Let time pass; return the chosen key once its grace is over."""
+        if now - self._quiet_since < (QUIET if self.chosen is None else GRACE):
+            return None
         self._ticks += 1
-        quiet = now - self._quiet_since
-        if self.chosen is not None:
-            if quiet < GRACE or self._ticks < _GRACE_TICKS:
-                return None
-            taken = self.chosen
+        if self._ticks < SETTLED_TICKS:
+            return None
+        taken = self.chosen
+        if taken is not None:
             self.noise(now)
-            return taken
-        if self._armed_at is None and quiet >= QUIET and self._ticks >= _QUIET_TICKS:
+        elif self._armed_at is None:
             self._armed_at = now
-        return None
+        return taken
 
 
-class ArmedScreen(ModalScreen[ResultT]):
+class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):
     """A modal that takes single keys as answers, and no typing. Nothing on it has the focus at first."""
 
     AUTO_FOCUS = ""

@@ -9,10 +9,10 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.blocks import Json, JsonObject
+from agent_tui_core.records import dataclass
 
 FieldKind: TypeAlias = Literal["text", "integer", "number", "flag", "choice", "json"]
 MOST_FIELDS: Final = 100

@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
+from agent_tui.modals.clean_input import PassingTextArea
 from agent_tui.modals.fields import FormField
 from agent_tui.modals.preview import shown_line
 from agent_tui.panes.lines import clean_text
@@ -105,7 +106,7 @@ class _Line(Input):
         self.post_message(Done())
 
 
-class _LongText(TextArea):
+class _LongText(PassingTextArea):
     """Several lines; tab leaves them."""
 
     def __init__(self, value: str) -> None:

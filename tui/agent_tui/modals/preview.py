@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len, chop_cells
@@ -19,6 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from agent_tui_core.records import dataclass
 from agent_tui_core.text import visible_text
 
 LineKind = Literal["plain", "command", "added", "removed", "hunk", "file", "heading"]

@@ -17,12 +17,13 @@ from textual.theme import Theme
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from agent_tui.panes.painting import QuickScreen
 from agent_tui.theming import offered_themes
 
 Result = TypeVar("Result")
 
 
-class ThemePicker(ModalScreen[str | None]):
+class ThemePicker(ModalScreen[str | None], QuickScreen[str | None]):
     """A list of themes; the result is the chosen name, or None when nothing was changed."""
 
     ESCAPE_TO_MINIMIZE = False

@@ -101,7 +101,7 @@ class AgentPane(Container):
     def choose(self, chosen: bool) -> None:
         """Look like the agent that is talked to, or no longer."""
         self.is_chosen = chosen
-        self.set_class(chosen, "-chosen")
+        self.set_class(chosen, "-chosen", update=self.is_mounted)
         self._empty.update(invitation(self.feed.agent.number, chosen=chosen), layout=False)
 
     def tick(self, now: float) -> bool:
@@ -129,11 +129,11 @@ class AgentPane(Container):
         if key == self._rows_key and 0 <= now - self._rows_at < ROWS_EVERY:
             return
         self._rows_key, self._rows_at = key, now
-        self._header.show(header_line(self.feed, width, now, chosen=self.is_chosen))
-        self._footer.show(footer_line(self.feed, self._footer.size.width, now))
+        self._header.show(lambda width: header_line(self.feed, width, now, chosen=self.is_chosen))
+        self._footer.show(lambda width: footer_line(self.feed, width, now))
         self._banner.display = bool(self.feed.warnings)
         if self.feed.warnings:
-            self._banner.show(banner_line(self.feed.warnings, width))
+            self._banner.show(lambda width: banner_line(self.feed.warnings, width))
 
     def on_banner_seen(self) -> None:
         """The person clicked the warning away."""

@@ -53,12 +53,18 @@ _STATUS: dict[ToolStatus, tuple[str, str, str]] = {
 class CardPart:
     """A tool call from its first fragment to its result."""
 
+    behind = False
+
     def __init__(self, entry: ToolEntry, *, gap: bool, clock: Callable[[], float]) -> None:
         self.units: list[Unit] = []
         self.unfolded = False
         self.entry = entry
         self._gap = gap
         self._clock = clock
+
+    def fold(self) -> bool:
+        self.unfolded = not self.unfolded
+        return True
 
     def guess(self, width: int) -> int:
         return 2 + self._gap if width else 2

@@ -116,9 +116,14 @@ def _text_part(text: str, escape: bool, width: int) -> list[Line]:
 class _Drawn:
     """Fixed lines as a part of a sheet."""
 
+    behind = False
+
     def __init__(self, draws: Sequence[Draw]) -> None:
         self.units: list[Unit] = []
         self._draws = draws
+
+    def fold(self) -> bool:
+        return False
 
     def guess(self, width: int) -> int:
         return len(self._draws) * _CHUNK if width else 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from copy import copy
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_tui.panes.lines import clean_text
+from agent_tui_core.records import dataclass
 
 LINE_LIMIT = 8_000
 """Characters of one line; what is longer is cut, at a space where there is one."""
@@ -76,7 +76,8 @@ class LineFeed:
     def close(self) -> list[str]:
         """End the input; return the last line, if there is one."""
         rest, self._raw = self._raw, ""
-        return [clean_text(rest.removesuffix("\r"))] if rest else []
+        line = clean_text(rest.removesuffix("\r"))
+        return [line] if line or rest.endswith("\r") else []
 
     def _cut(self, text: str, start: int, end: int, lines: list[str]) -> int:
         while end - start > LINE_LIMIT:

@@ -6,11 +6,15 @@ cells, and asks only for rows that changed; a frame with 32 streaming panes is w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from rich.segment import Segment
 from textual._compositor import Compositor, CompositorUpdate
+from textual._styles_cache import StylesCache
+from textual.dom import NoScreen
 from textual.geometry import Region
+from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -19,7 +23,17 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.style import Style
+    from textual import events
     from textual.content import Content
+
+_ANSWER_SECONDS: Final = 0.05
+"""How long after a key everything is painted at once: what it changes can take a few turns of the loop."""
+
+
+# Textual remembers two colours of each widget by the widget itself, for the last 1024 of them: what was
+# closed long ago stays in memory with all that it drew. As a class method it remembers them by colours alone.
+if callable(StylesCache.__dict__["get_inner_outer"]):
+    setattr(StylesCache, "get_inner_outer", classmethod(StylesCache.__dict__["get_inner_outer"]))  # noqa: B010
 
 
 class Piece(NamedTuple):
@@ -52,6 +66,13 @@ class Painter(Compositor):
 
     Textual's asks every widget in the box round all changes for all of its rows, then cuts each of them.
     """
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        """Draw the whole without a pane that goes: it is in the map until the next layout."""
+        shown = self.visible_widgets
+        for widget in [each for each in shown if not _has_screen(each)]:
+            del shown[widget]
+        return super()._get_renders(crop)
 
     def render_partial_update(self) -> PiecesUpdate | None:  # type: ignore[override]
         """Draw what is dirty; None when nothing is."""
@@ -93,7 +114,11 @@ def _drawn(pieces: list[Piece]) -> list[tuple[int, int, Strip]]:
         first, last = spans[widget]
         if (drawn := rows.get(widget)) is None:
             crop = Region(0, first - region.y, region.width, last - first + 1)
-            drawn = rows[widget] = widget.render_lines(crop)
+            try:
+                drawn = widget.render_lines(crop)
+            except NoScreen:  # it goes: the next layout knows what is in its place
+                drawn = []
+            rows[widget] = drawn
         if y - first >= len(drawn):
             continue
         strip = drawn[y - first]
@@ -101,6 +126,27 @@ def _drawn(pieces: list[Piece]) -> list[tuple[int, int, Strip]]:
             strip = strip.crop(start - region.x, end - region.x)
         strips.append((start, y, strip))
     return strips
+
+
+def _has_screen(widget: Widget) -> bool:
+    return any(isinstance(node, Screen) for node in widget.ancestors_with_self)
+
+
+class QuickScreen(Screen[ScreenResultType]):
+    """A screen that paints what a key changed as soon as it changed.
+
+    Textual paints at the strokes of a clock of 60 Hz, and after a stroke that painted it may miss one.
+    """
+
+    _answers_until = float("-inf")
+
+    def answer(self) -> None:
+        """A key came, or the like: do not let the person wait for what it does."""
+        self._answers_until = time.monotonic() + _ANSWER_SECONDS
+
+    async def _on_idle(self, event: events.Idle) -> None:  # noqa: ARG002 - Textual calls its own as well
+        if self._dirty_widgets and not self.app._batch_count and time.monotonic() < self._answers_until:
+            self._on_timer_update()
 
 
 class Painted(Widget):

@@ -86,6 +86,7 @@ class PromptBox(Widget):
         self.last_key_at = float("-inf")
         """When the last key reached the box, on `clock`."""
         self._clock = clock
+        self._whom = ""
         self._editor = _Editor(self, placeholder)
         self._recall = _Recall()
         self.border_subtitle = Content(_HINT)
@@ -101,7 +102,9 @@ class PromptBox(Widget):
 
     def address(self, whom: str) -> None:
         """Say whom the box talks to, such as "2 tester"; an empty name says nothing."""
-        name = safe_line(whom)
+        if whom == self._whom:  # asked at every frame; Textual draws a border anew for the same title too
+            return
+        self._whom, name = whom, safe_line(whom)
         self.border_title = Content(f"to {name} ▸") if name else None
 
     def focus(self, scroll_visible: bool = True) -> PromptBox:

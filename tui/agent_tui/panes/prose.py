@@ -80,6 +80,9 @@ class ProsePart:
         """There is more to read than one frame was allowed to."""
         return self._reader.behind
 
+    def fold(self) -> bool:
+        return False
+
     def guess(self, width: int) -> int:
         return _guess(self._reader.entry, width)
 
@@ -93,18 +96,32 @@ class ProsePart:
         for index, block in enumerate(blocks, first):
             value = (block, index < closed and _has_colors(block))
             self.units.append(known.get(value) or self._unit(block, index, value))
+        for unit in self.units[first:closed]:
+            unit.value = None  # it is never drawn anew: a long text has ten thousand of them
         if self._reader.entry.cut:
             self.units.append(cut_unit())
         return first, removed
 
     def _unit(self, block: Block, index: int, value: tuple[Block, bool]) -> Unit:
-        return Unit(
-            partial(_draw_block, block),
-            size=(len(block.source), block.source.count("\n")),
-            gap=block.gap or (index == 0 and self._gap),
-            late=value[1],
-            value=value,
-        )
+        return _BlockUnit(block, gap=block.gap or (index == 0 and self._gap), value=value)
+
+
+class _BlockUnit(Unit):
+    """A block. A long text has ten thousand of them: a function made for each would take twice the memory."""
+
+    __slots__ = ("_block",)
+
+    def __init__(self, block: Block, *, gap: bool, value: tuple[Block, bool]) -> None:
+        size = (len(block.source), block.source.count("\n"))
+        super().__init__(_nothing, size=size, gap=gap, late=value[1], value=value)
+        self._block = block
+
+    def drawn(self, width: int, seen: bool) -> list[Line]:
+        return _draw_block(self._block, width, seen)
+
+
+def _nothing(_width: int, _seen: bool) -> list[Line]:
+    return []
 
 
 class ReasoningPart:
@@ -129,6 +146,10 @@ class ReasoningPart:
     def behind(self) -> bool:
         """There is more to read than one frame was allowed to."""
         return self._reader.behind
+
+    def fold(self) -> bool:
+        self.unfolded = not self.is_unfolded
+        return True
 
     def guess(self, width: int) -> int:
         return _guess(self._reader.entry, width) if self.is_unfolded else 1 + self._gap

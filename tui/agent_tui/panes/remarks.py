@@ -23,10 +23,15 @@ _ENDS = {
 class RemarkPart:
     """An entry that is drawn as a whole."""
 
+    behind = False
+
     def __init__(self, draw: Callable[[int], list[Line]], *, gap: bool) -> None:
         self.units: list[Unit] = []
         self._draw = draw
         self._gap = gap
+
+    def fold(self) -> bool:
+        return False
 
     def guess(self, width: int) -> int:
         return len(self._draw(width)) + self._gap

@@ -21,7 +21,7 @@ from agent_tui_core.runtime.transcript import Transcript
 
 ROWS_EACH = 2
 DRAWN_EVERY = 0.24
-"""Seconds between two looks at what agents say; their states are shown at once."""
+"""Seconds between two looks at what an agent says, agents in turns; its state is shown at once."""
 _TAIL_READ = 400
 """Characters at the end of an entry in which its last line is looked for."""
 
@@ -47,8 +47,13 @@ class Roster(PaintedWords):
         self._top = 0
         self._lines: list[Content] = []
         self._strips: list[Strip] = []
-        self._states: object = None
-        self._drawn_at = 0.0
+        self._rows: list[list[Content]] = []
+        """Of each agent that is shown."""
+        self._told: Sequence[object] = ()
+        """What of each is shown at once."""
+        self._place: object = None
+        self._turn = 0
+        self._looked_at = 0.0
 
     def report(self, feeds: Sequence[AgentFeed], chosen: str, now: float) -> None:
         """Draw the list; the chosen agent stays in view."""
@@ -56,22 +61,42 @@ class Roster(PaintedWords):
         self._feeds, self._chosen = feeds, chosen
         if moved:
             self._keep_in_view()
-        width, rows = self.size.width, self.size.height
-        told = ((f.transcript.state, f.transcript.detail, f.agent.mode.now, len(f.warnings)) for f in feeds)
-        states = (chosen, self._top, self.size, *told)
-        if not width or (states == self._states and 0 <= now - self._drawn_at < DRAWN_EVERY):
-            return
-        self._states, self._drawn_at = states, now
         # One row is kept for the mark that says how many agents are above or below.
         fitting = self._fitting()
         self._top = max(0, min(self._top, len(feeds) - fitting))
-        lines: list[Content] = []
-        for feed in feeds[self._top : self._top + fitting]:
-            lines += agent_rows(feed, width, now, chosen=feed.agent.id == chosen)
-        if fitting < len(feeds) and rows > fitting * ROWS_EACH:
+        shown = feeds[self._top : self._top + fitting]
+        if not self.size.width or not self._look_at(shown, (chosen, self._top, self.size, len(feeds)), now):
+            return
+        lines = [line for rows in self._rows for line in rows]
+        if fitting < len(feeds) and self.size.height > fitting * ROWS_EACH:
             above, below = self._top, len(feeds) - self._top - fitting
-            lines.append(row([(f"  ↑ {above} · ↓ {below} more", "$text-muted")], [], width))
+            lines.append(row([(f"  ↑ {above} · ↓ {below} more", "$text-muted")], [], self.size.width))
         self._show(lines)
+
+    def _look_at(self, shown: Sequence[AgentFeed], place: object, now: float) -> bool:
+        """Make the rows of those whose turn it is, or whose state is another; says whether any was made.
+
+        In turns, because all at once would hold up a key.
+        """
+        told = [
+            (f.agent.id, f.transcript.state, f.transcript.detail, f.agent.mode.now, len(f.warnings))
+            for f in shown
+        ]
+        since = now - self._looked_at
+        everyone = place != self._place or len(told) != len(self._told) or not 0 <= since < DRAWN_EVERY
+        turns = len(shown) if everyone else int(len(shown) * since / DRAWN_EVERY)
+        due = {(self._turn + step) % len(shown) for step in range(turns)}
+        if not everyone:
+            due.update(index for index, words in enumerate(told) if words != self._told[index])
+        if turns:
+            self._turn = (self._turn + turns) % len(shown)
+            self._looked_at = now if everyone else self._looked_at + turns * DRAWN_EVERY / len(shown)
+        self._place, self._told = place, told
+        self._rows = [[]] * len(shown) if everyone else self._rows
+        for index in due:
+            chosen = shown[index].agent.id == self._chosen
+            self._rows[index] = agent_rows(shown[index], self.size.width, now, chosen=chosen)
+        return bool(due)
 
     def _show(self, lines: list[Content]) -> None:
         """Draw the rows that are others than before."""

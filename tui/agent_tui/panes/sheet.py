@@ -38,6 +38,13 @@ class Part(Protocol):
 
     units: list[Unit]
 
+    @property
+    def behind(self) -> bool:
+        """There is more to read than one frame was allowed to."""
+
+    def fold(self) -> bool:
+        """Fold or unfold it; return whether there was something to fold."""
+
     def update(self) -> tuple[int, list[Unit]]:
         """Read the entry again; return the first unit that is new, and what stood there and below it."""
 

@@ -52,7 +52,7 @@ _STATE_STYLES: dict[AgentState, str] = {
 
 
 class Row(PaintedWords):
-    """A line that knows how to write itself for a width, and is drawn only when its words change."""
+    """A line that writes itself for the width that it has, and is drawn only when its words change."""
 
     DEFAULT_CSS = """
     Row { height: 1; width: 1fr; }
@@ -60,15 +60,30 @@ class Row(PaintedWords):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._write: Callable[[int], Content] = lambda _width: Content("")
         self._shown = Content("")
         self._strip: Strip | None = None
+        self._width = 0
+        self._told: object = None
 
-    def show(self, content: Content) -> None:
-        """Draw the line, as `row` makes it, if it is another than the one shown."""
+    def show(self, write: Callable[[int], Content]) -> None:
+        """Draw the line that `write` makes for a width, as `row` does, if it is another than the one shown.
+
+        Who has no place yet is written when it has one, so that the first frame is whole.
+        """
+        self._write = write
+        if not self._width:
+            return
+        content = write(self._width)
         if self._shown == content and self._shown.spans == content.spans:
             return
         self._shown, self._strip = content, None
         self.refresh()
+
+    def _tells(self, said: object) -> bool:
+        """Whether this is news; rows are told at every frame what they say already."""
+        news, self._told = said != self._told, said
+        return news
 
     def render(self) -> Content:
         """The words, for those who ask where in them the pointer is."""
@@ -77,7 +92,9 @@ class Row(PaintedWords):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strip of the last drawing; Textual's own way to draw a line costs five times as much."""
         width = self.outer_size.width
-        if self._strip is None or self._strip.cell_length != width:
+        if width != self._width:
+            self._width, self._shown, self._strip = width, self._write(width), None
+        if self._strip is None:
             self._strip = self.draw_words(self._shown, width)
         whole = crop.x == 0 and crop.width == width
         return [self._strip if whole else self._strip.crop(crop.x, crop.right)] * crop.height
@@ -106,6 +123,8 @@ class StatusRow(Row):
     ) -> None:
         """Write the row; `waiting` counts open questions of all agents, `wanted` results given by hand."""
         counts = Counter(states)
+        if not self._tells((counts, waiting, wanted, sandbox, is_bad, workspace)):
+            return
         left: list[Part] = [(" agent-tui ", "bold $text-accent"), (f" {plural(counts.total(), 'agent')}", "")]
         if waiting:
             left.append(("  ", ""))
@@ -118,17 +137,20 @@ class StatusRow(Row):
             if counts[state]:
                 left.append(("  ", ""))
                 left.append((f"{counts[state]} {state_name(state)}", _STATE_STYLES.get(state, "$text-muted")))
-        width = self.size.width
-        right: list[Part] = []
-        if demo:
-            notice = next(words for least, words in _DEMO_NOTICES if width >= least)
-            right.append((notice, "$text-secondary"))
-        if sandbox and _cells(left) + _cells(right) + cell_len(sandbox) + 3 <= width:
-            right.append((f" {sandbox} ", "$text-warning" if is_bad else "$text-muted"))
         place = f" {cut_middle(one_line(_home(workspace)), _PLACE_CELLS)} " if workspace else ""
-        if _cells(left) + _cells(right) + cell_len(place) + 2 <= width:
-            right.append((place, "$text-muted"))
-        self.show(row(left, right, width))
+
+        def write(width: int) -> Content:
+            right: list[Part] = []
+            if demo:
+                notice = next(words for least, words in _DEMO_NOTICES if width >= least)
+                right.append((notice, "$text-secondary"))
+            if sandbox and _cells(left) + _cells(right) + cell_len(sandbox) + 3 <= width:
+                right.append((f" {sandbox} ", "$text-warning" if is_bad else "$text-muted"))
+            if _cells(left) + _cells(right) + cell_len(place) + 2 <= width:
+                right.append((place, "$text-muted"))
+            return row(left, right, width)
+
+        self.show(write)
 
 
 class KeyRow(Row):
@@ -148,25 +170,30 @@ class KeyRow(Row):
 
     def report(self, lit: Callable[[Action], bool], useful: Callable[[Action], bool]) -> None:
         """Write the row. `lit` actions stand out; those that are not `useful` now are dim."""
-        width = self.size.width
-        shown = _as_many_as_fit(self._actions, width)
-        parts: list[Part] = []
-        self._places.clear()
-        at = 0
-        for action in shown:
-            key, label = f" {action.first_key} ", f"{action.label} "
-            if lit(action):
-                styles = (_LOUD, _LOUD)
-            elif useful(action):
-                styles = ("bold $text-accent", "")
-            else:
-                styles = ("$text-muted", "$text-muted")
-            parts += [(key, styles[0]), (label, styles[1])]
-            self._places.append((at, at + cell_len(key + label), action))
-            at += cell_len(key + label)
-        if len(shown) < len(self._actions):
-            parts.append((" …", "$text-muted"))
-        self.show(row(parts, [], width))
+        if not self._tells([(lit(action), useful(action)) for action in self._actions]):
+            return
+
+        def write(width: int) -> Content:
+            shown = _as_many_as_fit(self._actions, width)
+            parts: list[Part] = []
+            self._places.clear()
+            at = 0
+            for action in shown:
+                key, label = f" {action.first_key} ", f"{action.label} "
+                if lit(action):
+                    styles = (_LOUD, _LOUD)
+                elif useful(action):
+                    styles = ("bold $text-accent", "")
+                else:
+                    styles = ("$text-muted", "$text-muted")
+                parts += [(key, styles[0]), (label, styles[1])]
+                self._places.append((at, at + cell_len(key + label), action))
+                at += cell_len(key + label)
+            if len(shown) < len(self._actions):
+                parts.append((" …", "$text-muted"))
+            return row(parts, [], width)
+
+        self.show(write)
 
     def on_click(self, event: events.Click) -> None:
         """A click on a key's word does what the key does."""

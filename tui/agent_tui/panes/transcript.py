@@ -12,8 +12,6 @@ from typing import assert_never
 
 from textual import events
 
-from agent_tui.panes.cards import CardPart
-from agent_tui.panes.prose import ProsePart, ReasoningPart
 from agent_tui.panes.remarks import RemarkPart, end_lines, notice_lines, user_lines
 from agent_tui.panes.scrolled_lines import ScrolledLines
 from agent_tui.panes.sheet import Part
@@ -72,12 +70,7 @@ class TranscriptView(ScrolledLines):
         """Fold or unfold a tool call or a reasoning; return whether there was something to fold."""
         if not 0 <= entry_index < len(self._parts):
             return False
-        part = self._parts[entry_index]
-        if isinstance(part, CardPart):
-            part.unfolded = not part.unfolded
-        elif isinstance(part, ReasoningPart):
-            part.unfolded = not part.is_unfolded
-        else:
+        if not self._parts[entry_index].fold():
             return False
         self.sheet.refold(entry_index)
         self.show_changes()
@@ -85,6 +78,8 @@ class TranscriptView(ScrolledLines):
 
     def toggle_reasoning(self) -> bool:
         """Fold or unfold every reasoning; return whether they are unfolded now."""
+        from agent_tui.panes.prose import ReasoningPart
+
         self._unfolded = not self._unfolded
         for index, part in enumerate(self._parts):
             if isinstance(part, ReasoningPart):
@@ -143,8 +138,7 @@ class TranscriptView(ScrolledLines):
     def _go_on_with(self, entries: set[int]) -> None:
         """Have the next frame read on where one frame was not enough."""
         for index in entries:
-            part = self._parts[index]
-            if isinstance(part, ProsePart | ReasoningPart) and part.behind:
+            if self._parts[index].behind:
                 self.transcript.dirty.add(index)
                 self.behind = True
 
@@ -155,12 +149,19 @@ class TranscriptView(ScrolledLines):
             self._live_calls.discard(index)
 
     def _part(self, entry: Entry, *, gap: bool) -> Part:
+        # What draws prose and cards is imported here, or before by `warm_up`: a first frame has neither.
         match entry:
             case ProseEntry(kind="reasoning"):
+                from agent_tui.panes.prose import ReasoningPart
+
                 return ReasoningPart(entry, gap=gap, unfolded=lambda: self._unfolded)
             case ProseEntry():
+                from agent_tui.panes.prose import ProsePart
+
                 return ProsePart(entry, gap=gap)
             case ToolEntry():
+                from agent_tui.panes.cards import CardPart
+
                 return CardPart(entry, gap=gap, clock=self._clock)
             case UserEntry():
                 return RemarkPart(lambda width: user_lines(entry, width), gap=gap)

@@ -63,10 +63,14 @@ class Unit:
         wants_colors = seen and self.late and not self.colored
         if self.lines is None or self._width != width or wants_colors:
             self.colored = seen
-            lines = self._draw(width, seen)
+            lines = self.drawn(width, seen)
             self.lines = [BLANK, *lines] if self.gap else lines
             self.height, self._width = len(self.lines), width
         return self.lines
+
+    def drawn(self, width: int, seen: bool) -> list[Line]:
+        """Its lines, drawn anew; for `draw`."""
+        return self._draw(width, seen)
 
     def drop(self) -> None:
         """Forget the lines; the height stays."""

@@ -5,7 +5,6 @@ Every foreign string that leaves this module is safe for a terminal, and only ev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -14,6 +13,7 @@ from textual.content import Content
 from agent_tui.panes.lines import printable
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.events import AgentState
+from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.transcript import Transcript
 from agent_tui_core.text import safe_line
 

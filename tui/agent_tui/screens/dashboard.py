@@ -13,20 +13,23 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.geometry import Size
 from textual.layout import Layout
-from textual.screen import Screen
 from textual.widgets import TextArea
 
 from agent_tui.actions import Actions, bindings
 from agent_tui.feed import AgentFeed, Feed
 from agent_tui.panes.agent_pane import AgentPane
-from agent_tui.panes.painting import Painter
+from agent_tui.panes.painting import Painter, QuickScreen
 from agent_tui.panes.prompt import PromptBox
 from agent_tui.panes.roster import Roster
 from agent_tui.panes.status import KeyRow, StatusRow
 from agent_tui.panes.wording import one_line
 from agent_tui.ports import DashboardSession
 from agent_tui.screens.tiling import Tiled, tile
+
+ROWS_AROUND = 5
+"""Rows of the state, the keys, and a prompt box of one row in its frame."""
 
 
 class Board(Container):
@@ -43,7 +46,7 @@ class Board(Container):
         return self._tiled
 
 
-class DashboardScreen(Screen[None]):
+class DashboardScreen(QuickScreen[None]):
     """All agents side by side, or one of them beside a list, or one alone."""
 
     BLANK = True
@@ -98,12 +101,19 @@ class DashboardScreen(Screen[None]):
         }
         if fresh:
             self._panes |= fresh
+            chosen = self._chosen_or_near(place)
+            for key, pane in fresh.items():  # before they are mounted: that costs no styles
+                pane.choose(key == chosen)
             await self._board.mount(*fresh.values())
         self._panes = {key: self._panes[key] for key in self.feed.agents}
-        order = list(self._panes)
-        if self._chosen_id not in self._panes:
-            self._chosen_id = order[min(place, len(order) - 1)] if order else ""
-        self.choose(self._chosen_id)
+        self.choose(self._chosen_or_near(place))
+
+    def _chosen_or_near(self, place: int) -> str:
+        """The chosen agent, or who has its place now that it is gone; empty when there is none."""
+        order = list(self.feed.agents)
+        if self._chosen_id in order or not order:
+            return self._chosen_id if order else ""
+        return order[min(place, len(order) - 1)]
 
     def choose(self, agent_id: str) -> None:
         """Talk to this agent from now on."""
@@ -114,7 +124,7 @@ class DashboardScreen(Screen[None]):
         self.feed.now()
 
     def _arrange(self) -> None:
-        size = self._board.size
+        size = self._board.size or self._board_to_come()
         alone = self.zoomed or not size
         grid = None if alone else tile(len(self._panes), size)
         self._roster.display = not alone and grid is None and len(self._panes) > 1
@@ -122,6 +132,11 @@ class DashboardScreen(Screen[None]):
             pane.display = grid is not None or key == self._chosen_id
         self.set_class(self.zoomed, "-zoomed")
         self.feed.show({key: partial(self._tick, pane) for key, pane in self._panes.items() if pane.display})
+
+    def _board_to_come(self) -> Size:
+        """The space that the panes will have, before the first layout: so that one layout is enough."""
+        width, height = self.app.size
+        return Size(width, max(height - ROWS_AROUND, 0))
 
     def _tick(self, pane: AgentPane) -> bool:
         return pane.tick(self.feed.wall())

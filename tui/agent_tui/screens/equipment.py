@@ -16,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from agent_tui.panes.painting import QuickScreen
 from agent_tui.panes.report_lines import RowKey, spelt
 from agent_tui.panes.report_view import ReportView
 from agent_tui.panes.status import Row
@@ -31,7 +32,7 @@ _NOTHING = ReportSection("Tools, rules and trust", (), "Nothing is set up here t
 _log = logging.getLogger(__name__)
 
 
-class EquipmentScreen(ModalScreen[None]):
+class EquipmentScreen(ModalScreen[None], QuickScreen[None]):
     """Rules, hooks, servers, tools, processes, sandbox and project, row by row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,10 +94,6 @@ class EquipmentScreen(ModalScreen[None]):
         self.look()
         self.set_interval(EVERY, self.look)
 
-    def on_resize(self) -> None:
-        """The rows at top and bottom know their width after the layout."""
-        self.call_after_refresh(self._show_rows)
-
     def look(self) -> None:
         """Ask every room what it holds."""
         self._by_section.clear()
@@ -118,7 +115,8 @@ class EquipmentScreen(ModalScreen[None]):
         waiting = self._waiting()
         words = f" ◆ {waiting} {'waits' if waiting == 1 else 'wait'} for you — f2 " if waiting else ""
         right: list[Part] = [(words, "bold reverse $text-warning")] if waiting else []
-        self._top.show(row([("Tools, rules and trust", "bold $text-accent")], right, self._top.size.width))
+        title: Part = ("Tools, rules and trust", "bold $text-accent")
+        self._top.show(lambda width: row([title], right, width))
         key = "bold $text-accent"
         parts: list[Part] = []
         if (chosen := self._view.chosen) is not None and chosen[1].verb:
@@ -127,7 +125,7 @@ class EquipmentScreen(ModalScreen[None]):
             parts += [("enter ", key), (f"{verb}{' …' if doing else ''}   ", "")]
         for keys, label in (("↑ ↓", "rows"), ("tab", "sections"), ("esc", "back")):
             parts += [(f"{keys} ", key), (f"{label}   ", "$text-muted")]
-        self._foot.show(row(parts, [], self._foot.size.width))
+        self._foot.show(lambda width: row(parts, [], width))
 
     # --- keys -----------------------------------------------------------------------------------------------
 

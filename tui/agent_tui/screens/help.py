@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from agent_tui.actions import Actions
+from agent_tui.panes.painting import QuickScreen
 
 _HOW_IT_WORKS = (
     ("Agents run side by side.", "Each has its own conversation. The one with ▸ is the one you talk to."),
@@ -24,7 +25,7 @@ _HOW_IT_WORKS = (
 _COLUMN = 22
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(ModalScreen[None], QuickScreen[None]):
     """Keys by group, and how it works."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

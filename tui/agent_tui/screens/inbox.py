@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from textual.app import App
 from textual.screen import Screen
 
 from agent_tui.feed import Feed
+from agent_tui_core.records import dataclass
 
 QUIET_SECONDS = 0.5
 """How long no key may have been pressed before a modal opens by itself."""

@@ -1,0 +1,55 @@
+"""A question that was answered leaves nothing in the memory of the dashboard."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+
+from textual._styles_cache import StylesCache
+from textual.color import Color
+from textual.widgets import TextArea
+
+from agent_tui.modals.approval import ApprovalModal
+from agent_tui_core.agent.approvals import DenyCall
+from dashboard_pilot import Driver, dashboard
+from scripted_session import ScriptedSession, scripted_plan
+
+ROUNDS = 3
+
+
+async def _asked_and_denied(driver: Driver) -> None:
+    worker = driver.workers[0]
+    worker.begin("go")
+    asking = worker.ask("Bash", "make install")
+    await driver.press("f2")
+    await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+    [request] = driver.session.desk.pending
+    driver.session.desk.answer(request.id, DenyCall())
+    await asking
+    worker.end()
+    await driver.until(lambda: driver.app.screen is driver.screen)
+    await driver.drawn()
+
+
+def test_what_a_closed_widget_drew_is_not_kept_for_two_colours() -> None:
+    drawn = StylesCache()
+    drawn.get_inner_outer(Color(1, 2, 3), Color(4, 5, 6))
+    gone = weakref.ref(drawn)
+    del drawn
+    gc.collect()
+    assert gone() is None
+
+
+async def test_a_question_that_was_answered_is_forgotten_with_its_editor(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "ann")
+    async with dashboard(session) as driver:
+        await _asked_and_denied(driver)
+        watching = len(getattr(driver.app, "__watchers")["theme"])
+        for _ in range(ROUNDS):
+            await _asked_and_denied(driver)
+        assert len(getattr(driver.app, "__watchers")["theme"]) == watching
+        gc.collect()
+        editors = [each for each in gc.get_objects() if type(each) is not type and isinstance(each, TextArea)]
+        here = [each for each in editors if each.id == "editor"]
+        assert len(here) <= 1, "the last one may be in a cache of a layout still"
