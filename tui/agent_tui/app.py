@@ -33,6 +33,7 @@ from agent_tui.screens.leaving import Leaving
 from agent_tui.screens.mode_switch import ModeSwitch
 from agent_tui.screens.terminal_input import quiet_driver
 from agent_tui.screens.terminal_title import TerminalTitle
+from agent_tui.screens.tidying import Tidying
 from agent_tui.screens.trust_question import TrustQuestion
 from agent_tui.screens.warming import warm_up
 from agent_tui.theming import DEFAULT_THEME, register_themes, remember_theme, remembered_theme
@@ -97,6 +98,7 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         self._title.save()
         self.session.watch(self._session_changed)
         self.feed.watch(self._say_title)
+        self.feed.watch(Tidying(lambda: self._last_key_at).look)
         self.inbox.start()
         self.feed.start()
         for notice in self._notices:

@@ -1,0 +1,58 @@
+"""When garbage is collected as a whole: in time, and not while somebody types."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+
+from agent_tui.screens import tidying
+from agent_tui.screens.tidying import EVERY, QUIET, Tidying
+from dashboard_pilot import dashboard
+from scripted_session import ScriptedSession, scripted_plan
+
+
+class Clock:
+    now = key = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def test_all_garbage_is_collected_now_and_then_but_not_while_somebody_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walks: list[float] = []
+    clock = Clock()
+    monkeypatch.setattr(gc, "collect", lambda: walks.append(clock.now))
+    tidy = Tidying(lambda: clock.key, clock)
+    for clock.now, clock.key in (
+        (100 + EVERY / 2, 0),
+        (100 + EVERY, 100 + EVERY - QUIET / 2),
+        (100 + EVERY + QUIET, 100 + EVERY),
+        (100 + EVERY + 2 * QUIET, 0),
+    ):
+        tidy.look()
+        await asyncio.sleep(0)
+    assert walks == [100 + EVERY + QUIET]
+
+
+async def test_a_dashboard_frees_circles_that_outlived_the_young(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Circle:
+        pass
+
+    monkeypatch.setattr(tidying, "EVERY", 0.0)
+    session = ScriptedSession(scripted_plan(tmp_path), "one", "two")
+    async with dashboard(session) as driver:
+        circle = Circle()
+        circle.itself = circle  # type: ignore[attr-defined]
+        gone = weakref.ref(circle)
+        gc.collect()
+        del circle
+        driver.app.feed.wake()
+        await driver.until(lambda: gone() is None)
