@@ -227,9 +227,9 @@ async def _closed(server: FaultServer) -> bool:
 
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same program with less patience: 0.25 s of silence in place of five minutes."""
+    """The same program with less patience: 0.4 s of silence in place of five minutes."""
     monkeypatch.setattr(loop_room, "FIRST_DELAY", 0.01)
-    client = functools.partial(http_room.http_client, connect_timeout=2.0, idle_timeout=0.25)
+    client = functools.partial(http_room.http_client, connect_timeout=2.0, idle_timeout=0.4)
     monkeypatch.setattr(http_room, "http_client", client)
     monkeypatch.setenv("FAULT_KEY", SECRET)
 

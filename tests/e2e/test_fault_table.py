@@ -6,7 +6,6 @@ import asyncio
 import gc
 import resource
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +23,10 @@ MOST_MEMORY = 300 * 2**20
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     impatient(monkeypatch)
     gc.collect()
     gc.freeze()  # what other tests left behind is not walked on this test's time
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.timeout(120)

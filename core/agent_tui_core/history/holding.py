@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import time
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +18,10 @@ from agent_tui_core.history.files import FILE_MODE, FOLDER_MODE
 
 FOLDER = "open-sessions"
 """Within the data folder: a file for each session that a program has open now."""
+
+_FORKED = 1.0
+"""Seconds that the lock of a dead program may last: a command that it was starting when it was killed has the
+lock until it is on its own feet."""
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +59,7 @@ class HeldSession:
 
 
 def _locked(path: Path, session_id: str) -> int:
+    until = time.monotonic() + _FORKED
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
         try:
@@ -65,11 +71,24 @@ def _locked(path: Path, session_id: str) -> int:
         except BlockingIOError:
             holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
             os.close(descriptor)
-            raise HistoryError(_refusal(session_id, holder)) from None
+            if _lives(holder) or time.monotonic() > until:
+                raise HistoryError(_refusal(session_id, holder)) from None
+            time.sleep(0.01)
+            continue
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)  # whoever had it released it meanwhile, and took the file away
+
+
+def _lives(holder: str) -> bool:
+    if holder.isdigit():
+        with contextlib.suppress(PermissionError):
+            try:
+                os.kill(int(holder), 0)
+            except (ProcessLookupError, OverflowError):
+                return False
+    return True
 
 
 def _refusal(session_id: str, holder: str) -> str:

@@ -7,7 +7,9 @@ import os
 import re
 import signal
 import stat
+import subprocess
 import sys
+import threading
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
@@ -69,6 +71,16 @@ async def test_a_program_that_was_killed_holds_nothing_any_more(tmp_path: Path) 
         HeldSession.hold(tmp_path, "abc")
     child.send_signal(signal.SIGKILL)
     await child.communicate()
+    HeldSession.hold(tmp_path, "abc").release()
+
+
+def test_what_a_killed_program_was_just_starting_does_not_keep_its_session(tmp_path: Path) -> None:
+    held = HeldSession.hold(tmp_path, "abc")
+    [file] = (tmp_path / FOLDER).iterdir()
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    file.write_text(str(dead.pid))
+    threading.Timer(0.1, held.release).start()  # as a fork of it does when it becomes another program
     HeldSession.hold(tmp_path, "abc").release()
 
 
