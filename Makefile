@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 MINUTES ?= 10
+EXAMPLES ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench soak properties devmode snapshots screenshot clean
@@ -19,7 +20,7 @@ $(VENV)/.run: pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . && touch $@
 
 $(VENV)/.dev: $(VENV)/.run pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 'hatchling>=1.27' && touch $@
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' && touch $@
 
 run: $(VENV)/.run ## open the dashboard; make run ARGS="--help" passes arguments
 	@$(BIN)/agent-tui $(ARGS)
@@ -48,8 +49,9 @@ snapshots: $(VENV)/.dev ## record the screen snapshots anew; look at each before
 screenshot: $(VENV)/.dev ## make the README's picture from the real app
 	@$(BIN)/python docs/screenshot.py
 
-soak: $(VENV)/.dev ## 20 agents at work for MINUTES=10: what is gained, lost or broken
+soak: $(VENV)/.dev ## 20 agents at work for MINUTES=10; EXAMPLES=100000 tries the properties as well
 	@$(BIN)/python bench/live.py --minutes $(MINUTES) $(ARGS)
+	@test -z "$(EXAMPLES)" || $(BIN)/python bench/soak.py --examples $(EXAMPLES)
 
 properties: $(VENV)/.dev ## the slow tests, and 100,000 examples of each property
 	@$(BIN)/python -m pytest -m soak
