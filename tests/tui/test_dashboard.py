@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -126,6 +128,17 @@ async def test_a_list_looks_at_its_agents_in_turns_but_tells_a_state_at_once(
         feeds[16].transcript.state = "failed"
         roster.report(feeds, "", 100.0 + 2 * DRAWN_EVERY + 0.001)
         assert 17 in made and len(made) < 3
+
+
+async def test_the_list_keeps_nothing_of_agents_that_are_gone(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 24), (100, 60)) as driver:
+        roster = driver.screen.query_one(Roster)
+        feeds = [AgentFeed(worker, lambda: None) for worker in driver.workers]
+        gone = [weakref.ref(feed) for feed in feeds]
+        roster.report(feeds, "", 100.0)
+        del feeds
+        gc.collect()
+        assert not [each for each in gone if each() is not None]
 
 
 async def test_a_frame_without_news_draws_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,8 @@ class Roster(PaintedWords):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._feeds: Sequence[AgentFeed] = ()
+        self._ids: Sequence[str] = ()
+        """Of the agents; no more of them, since a list that is hidden would keep those that are gone."""
         self._chosen = ""
         self._top = 0
         self._lines: list[Content] = []
@@ -58,7 +59,7 @@ class Roster(PaintedWords):
     def report(self, feeds: Sequence[AgentFeed], chosen: str, now: float) -> None:
         """Draw the list; the chosen agent stays in view."""
         moved = chosen != self._chosen
-        self._feeds, self._chosen = feeds, chosen
+        self._ids, self._chosen = [feed.agent.id for feed in feeds], chosen
         if moved:
             self._keep_in_view()
         # One row is kept for the mark that says how many agents are above or below.
@@ -137,8 +138,8 @@ class Roster(PaintedWords):
 
     def on_click(self, event: events.Click) -> None:
         index = self._top + event.y // ROWS_EACH
-        if 0 <= index < len(self._feeds) and event.y < self._fitting() * ROWS_EACH:
-            self.post_message(self.Chosen(self._feeds[index].agent.id))
+        if 0 <= index < len(self._ids) and event.y < self._fitting() * ROWS_EACH:
+            self.post_message(self.Chosen(self._ids[index]))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         event.stop()
@@ -150,11 +151,11 @@ class Roster(PaintedWords):
 
     def _fitting(self) -> int:
         height = self.size.height
-        all_fit = len(self._feeds) * ROWS_EACH <= height
+        all_fit = len(self._ids) * ROWS_EACH <= height
         return max(1, (height if all_fit else height - 1) // ROWS_EACH)
 
     def _keep_in_view(self) -> None:
-        places = [index for index, feed in enumerate(self._feeds) if feed.agent.id == self._chosen]
+        places = [index for index, each in enumerate(self._ids) if each == self._chosen]
         if not places or not self.size.height:
             return
         self._top = min(self._top, places[0])
