@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Sequence
 from dataclasses import field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.blocks import ContentBlock, JsonObject, Text, ToolResult, ToolUse
 from agent_tui_core.records import dataclass
@@ -14,9 +14,20 @@ Role: TypeAlias = Literal["user", "assistant", "tool"]
 StopReason: TypeAlias = Literal["end", "tool_use", "length", "content_filter", "interrupted", "error"]
 
 
+_AT_ONCE: Final = 64
+_spare: list[str] = []
+"""Made many at a time: each call of the system for randomness costs as much as a hundred tokens."""
+os.register_at_fork(after_in_child=_spare.clear)
+
+
 def new_id() -> str:
     """A key of our own: unique, 32 hexadecimal digits."""
-    return uuid.uuid4().hex
+    while True:
+        try:
+            return _spare.pop()
+        except IndexError:
+            digits = os.urandom(16 * _AT_ONCE).hex()
+            _spare.extend(digits[start : start + 32] for start in range(0, len(digits), 32))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import os
 import re
 import ssl
@@ -28,7 +29,7 @@ _SLICE: Final = 32 * 2**10
 _PACKED_SLICE: Final = 4 * 2**10
 """The same of a packed body; a bomb makes a thousand times as much of them."""
 _PORTS: Final = {"http": 80, "https": 443}
-_CERTIFICATES: Final = frozenset({"SSL_CERT_FILE", "SSL_CERT_DIR"})
+_CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _FORBIDDEN: Final = re.compile(rb"[\x00\r\n]")
 
 _Place = tuple[str, str, int]
@@ -39,7 +40,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
 
     def __init__(self) -> None:
         """Ends in OSError when the certificates that the environment names cannot be read."""
-        self._tls = _tls() if _CERTIFICATES & os.environ.keys() else None
+        self._tls = _tls(*_named()) if any(_named()) else None
         self._making = threading.Lock()
         self._idle: dict[_Place, list[Connection]] = {}
         self._busy: set[Connection] = set()
@@ -117,7 +118,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
     def _trust(self) -> ssl.SSLContext:
         """The certificates that are trusted, read at the first need: 60 ms, so in a thread, and once."""
         with self._making:
-            self._tls = self._tls or _tls()
+            self._tls = self._tls or _tls(*_named())
             return self._tls
 
 
@@ -146,7 +147,13 @@ class _Body(httpx.AsyncByteStream):
             self._transport.give_back(self._place, connection)
 
 
-def _tls() -> ssl.SSLContext:
+def _named() -> tuple[str | None, ...]:
+    return tuple(map(os.environ.get, _CERTIFICATES))
+
+
+@functools.lru_cache(1)
+def _tls(*_files: str | None) -> ssl.SSLContext:
+    """What the environment, with these names in it, trusts: read once for all clients of a process."""
     context = httpx.create_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -68,7 +68,9 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = None
         self._held: list[bytes] = []
-        self._held_size = self._unsaid = self._readings = 0
+        self.on_body = self._held.append
+        """llhttp gives a piece of the body straight to the list: a token costs no call of ours."""
+        self._counted = self._ends_at = self._held_size = self._unsaid = self._readings = 0
         self._failed: Exception | None = None
         self._lost = self._until_close = self._surplus = self._keeps = False
         self._resting = self._full = False
@@ -110,11 +112,12 @@ class Connection(asyncio.Protocol):
             if self.whole:
                 return b""
             await self._more()
-        held, self._held, self._held_size = self._held, [], 0
+        held = self._held[0] if len(self._held) == 1 else b"".join(self._held)
+        self._let_go()
         if self._full:
             self._full = False
             self._read_on()
-        return held[0] if len(held) == 1 else b"".join(held)
+        return held
 
     def end(self) -> bool:
         """End the exchange; True when another one can follow, else the connection is closed at once."""
@@ -122,7 +125,7 @@ class Connection(asyncio.Protocol):
             self._watch.cancel()
             self._watch = None
         self._parser = None
-        self._held, self._held_size = [], 0
+        self._let_go()
         good = self.whole and self._keeps and not (self._surplus or self._lost or self._failed)
         if not good or self._transport is None or self._transport.get_write_buffer_size():
             self.abort()
@@ -188,6 +191,18 @@ class Connection(asyncio.Protocol):
         if self._transport is not None and not (self._resting or self._full):
             self._transport.resume_reading()
 
+    def _let_go(self) -> None:
+        self._held.clear()
+        self._counted = self._ends_at = self._held_size = 0
+
+    def _count(self) -> None:
+        """Count the pieces of the body that came; what came behind its end is none of it."""
+        if self.whole:
+            del self._held[self._ends_at :]
+        if new := self._held[self._counted :]:
+            self._counted, self._unsaid = len(self._held), 0
+            self._held_size += sum(map(len, new))
+
     def _pause(self, size: int) -> None:
         """Stop reading while much waits to be taken, or for a moment when little came, again and again."""
         assert self._transport is not None
@@ -220,7 +235,9 @@ class Connection(asyncio.Protocol):
             what = "illegal answer" if self.status is None else "illegal body"
             self._keeps = False
             self._fail(httpx.RemoteProtocolError(f"{what}: {error}"))
+            self._count()
         else:
+            self._count()
             if self._unsaid > MOST_HEAD:
                 self._fail(httpx.RemoteProtocolError("illegal answer: its head is too long"))
         if self._failed is None and not self.whole and self.status is not None:
@@ -265,14 +282,7 @@ class Connection(asyncio.Protocol):
         framed = chunked or (b"content-length" in said and b"transfer-encoding" not in said)
         self._until_close = not framed and status not in _NO_BODY
 
-    def on_body(self, piece: bytes) -> None:
-        """A piece of the body."""
-        if not self.whole and self._failed is None:
-            self._held.append(piece)
-            self._held_size += len(piece)
-            self._unsaid = 0
-
     def on_message_complete(self) -> None:
         """The response is whole, or was only one that says that another will come."""
-        if self.status is not None:
-            self.whole = True
+        if self.status is not None and not self.whole:
+            self.whole, self._ends_at = True, len(self._held)

@@ -5,6 +5,7 @@ A server that cuts its text by UTF-16 units sends a pair as two deltas: `HalfKee
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -14,6 +15,7 @@ DEEPEST = 64
 """Levels of nesting that foreign JSON may have; nothing sane comes near, and every walk stays shallow."""
 
 _HALF = re.compile(r"[\ud800-\udfff]")
+_ESCAPED_HALF = re.compile(r"\\ud[89a-f]")
 
 
 def mended(text: str) -> str:
@@ -37,8 +39,19 @@ def mended_json(value: Json, *, levels: int = DEEPEST) -> Json:
 
 
 def mended_object(value: JsonObject, *, levels: int = DEEPEST) -> dict[str, Json]:
-    """Return a JSON object, mended as `mended_json` does it."""
+    """Return a JSON object, mended as `mended_json` does it; what needs nothing is not made anew."""
+    if levels == DEEPEST and _is_sound(value):
+        return dict(value)
     return {mended(key): mended_json(inner, levels=levels - 1) for key, inner in value.items()}
+
+
+def _is_sound(value: JsonObject) -> bool:
+    """Whether there can be nothing to mend: C looks over a tool's schema in a tenth of the time."""
+    try:
+        spelled = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return spelled.count("{") + spelled.count("[") <= DEEPEST and not _ESCAPED_HALF.search(spelled)
 
 
 class HalfKeeper:

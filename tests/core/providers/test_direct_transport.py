@@ -4,6 +4,7 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 
+import certifi
 import httpx
 import pytest
 
@@ -142,6 +143,29 @@ async def test_what_a_server_says_unasked_is_no_answer_to_the_next_request(
         while server.open_now:
             await asyncio.sleep(0.01)
         assert (await client.post(server.base_url, content=b"{}")).content == b"second"
+
+
+@pytest.mark.parametrize("size", [3, 100_000], ids=["small", "large"])
+async def test_a_reader_that_is_late_gets_nothing_of_what_came_behind_the_answer(
+    client: httpx.AsyncClient, size: int
+) -> None:
+    async with FaultServer() as server:
+        body, unasked = b"a" * size, b"b" * size
+        server.play(http(body) + http(unasked)[:60], 0.02, http(unasked)[60:], 0.02, http(unasked), HANG)
+        async with client.stream("POST", server.base_url, content=b"{}") as response:
+            await asyncio.sleep(0.2)
+            assert b"".join([piece async for piece in response.aiter_raw()]) == body
+
+
+async def test_certificates_that_the_environment_names_are_read_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())
+    first, second = DirectTransport(), DirectTransport()
+    assert first._trust() is second._trust()
+    monkeypatch.delenv("SSL_CERT_FILE")
+    monkeypatch.delenv("SSL_CERT_DIR", raising=False)
+    assert DirectTransport()._trust() is not first._trust()
 
 
 async def test_a_server_that_closed_its_end_is_connected_anew(client: httpx.AsyncClient) -> None:
