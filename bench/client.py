@@ -11,29 +11,33 @@ import asyncio
 import json
 import os
 import random
+import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from streaming import Answers, serve, served
-from tables import QUICK, ROOT, Table, alternating
+from tables import QUICK, ROOT, Table
 
 sys.path[:0] = [str(ROOT / "core")]
 
 FULL = ((1, 2_000), (32, 250)) if QUICK else ((1, 8_000), (8, 2_000), (32, 1_000))
 """How many streams, and the tokens of each."""
-PACED_SECONDS = 2 if QUICK else 4
+SLOW = frozenset({"openai SDK", "pydantic-ai"})
+"""They get an eighth of the tokens at full speed: they cost a hundred times as much, and nothing else."""
 RATE = 50
+PACED = (32, 2 * RATE)
 ROUNDS = 1 if QUICK else 5
 WORDS = (" the", " parser", " reads", ".\n\n", " `bytes`", " größer", " 日本", ", and")
 
-Way = Callable[[str, int], Awaitable[int]]
+Way = Callable[[str, int], Coroutine[None, None, int]]
 """Asks that many times at once; returns the characters that came."""
 
 
@@ -178,47 +182,62 @@ WAYS: dict[str, Way] = {
 }
 
 
-def cost(way: str, url: str, streams: int, tokens: int) -> float:
-    """Processor milliseconds for 1,000 tokens of a warm process of its own."""
-    command = [sys.executable, __file__, "--child", way, url, str(streams)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SSL_CERT")}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    seconds, came = done.stdout.split()
-    wanted = streams * sum(map(len, islice(words(0), tokens)))
-    if int(came) != wanted:
-        raise SystemExit(f"{way}: {came} of {wanted} characters came")
-    return 1000 * float(seconds) / (streams * tokens / 1000)
+class Load(NamedTuple):
+    """What a server answers, and how many ask."""
 
+    url: str
+    streams: int
+    tokens: int
 
-def child(way: str, url: str, streams: int) -> None:
-    async def twice() -> None:
-        warm = os.environ.get("BENCH_WARM", "")
-        await WAYS[way](warm or url, 1)
+    def cost(self, way: str) -> float:
+        """Processor milliseconds for 1,000 tokens; every character has to come."""
         began = time.process_time()
-        came = await WAYS[way](url, streams)
-        print(time.process_time() - began, came)
+        came = asyncio.run(WAYS[way](self.url, self.streams))
+        spent = time.process_time() - began
+        if came != (wanted := self.streams * sum(map(len, islice(words(0), self.tokens)))):
+            raise SystemExit(f"{way}: {came} of {wanted} characters came")
+        return 1_000_000 * spent / (self.streams * self.tokens)
 
-    asyncio.run(twice())
+
+def costs(way: str, warm: str, loads: list[Load]) -> list[float]:
+    """The cost of each load, and the memory of the process, in MB: in a process of its own, warm."""
+    told = [str(part) for load in loads for part in load]
+    command = [sys.executable, __file__, "--child", way, warm, *told]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SSL_CERT")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(done.stderr.strip() or f"{way} ended with {done.returncode}")
+    return [float(figure) for figure in done.stdout.split()]
+
+
+def child(way: str, warm: str, told: list[str]) -> None:
+    asyncio.run(WAYS[way](warm, 1))
+    parts = zip(told[::3], told[1::3], told[2::3], strict=True)
+    loads = [Load(url, int(streams), int(tokens)) for url, streams, tokens in parts]
+    print(*(load.cost(way) for load in loads), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
 
 
 def measure() -> list[Table]:
-    """Full speed for 1, 8 and 32 streams, then the pace of a model."""
-    columns = ["way", *(f"{streams} at full speed" for streams, _ in FULL), f"32 at {RATE} tokens/s"]
+    """Full speed for 1, 8 and 32 streams, then the pace of a model: all of them in each process."""
+    speeds = [f"{streams} at full speed" for streams, _ in FULL]
+    columns = ["way", *speeds, f"{PACED[0]} at {RATE} tokens/s", "MB at most"]
     table = Table("A token before it is drawn: ms of processor for 1,000 tokens", columns)
-    got: dict[str, list[str]] = {way: [] for way in WAYS}
-    with serving(50, 0) as warm:
-        os.environ["BENCH_WARM"] = warm
-        for streams, tokens, rate in (
-            *((streams, tokens, 0) for streams, tokens in FULL),
-            (32, PACED_SECONDS * RATE, RATE),
-        ):
-            with serving(tokens, rate) as url:
-                works = {way: partial(cost, way, url, streams, tokens) for way in WAYS}
-                for way, milliseconds in alternating(works, ROUNDS).items():
-                    got[way].append(f"{milliseconds:.1f}")
-    table.rows = [[way, *figures] for way, figures in got.items()]
+    got: dict[str, list[list[float]]] = {way: [] for way in WAYS}
+    with ExitStack() as stack:
+        start = stack.enter_context
+        warm = start(serving(50, 0))
+        paced = Load(start(serving(PACED[1], RATE)), *PACED)
+        whole = [Load(start(serving(tokens, 0)), streams, tokens) for streams, tokens in FULL]
+        less = [Load(start(serving(tokens // 8, 0)), streams, tokens // 8) for streams, tokens in FULL]
+        for _ in range(ROUNDS):
+            for way, rounds in got.items():
+                rounds.append(costs(way, warm, [*(less if way in SLOW else whole), paced]))
+    for way, rounds in got.items():
+        *milliseconds, megabytes = map(statistics.median, zip(*rounds, strict=True))
+        table.rows.append([way, *(f"{each:.1f}" for each in milliseconds), f"{megabytes:.0f}"])
     table.notes.append(
-        "Every character came in every round; the process was warm, its imports are not counted."
+        "Every character came in every round; the process was warm, its imports are not counted. "
+        f"At full speed {' and '.join(sorted(SLOW))} got an eighth of the tokens."
     )
     return [table]
 
@@ -227,7 +246,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--serve"]:
         asyncio.run(serve(Answers(words, 1, int(sys.argv[2]), float(sys.argv[3]))))
     elif sys.argv[1:2] == ["--child"]:
-        child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        child(sys.argv[2], sys.argv[3], sys.argv[4:])
     else:
         for each in measure():
             print(each.markdown())

@@ -1,6 +1,7 @@
 """Measures two other ways to show streams: `MarkdownStream` in each pane, and bytes without framework.
 
-Refuses to be unfair: the text, the rate and the clock are those of `draw.py`, which draws with our panes.
+Refuses to be unfair: text, rate and clock are those of `draw.py`, which draws with our panes alone, and a
+person types into each. Beside them stands the whole program, which gets the same over HTTP and keeps history.
 
     python bench/plain.py [--panes 1,4,8] [--rate 50] [--seconds 5]
 """
@@ -8,33 +9,39 @@ Refuses to be unfair: the text, the rate and the clock are those of `draw.py`, w
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import os
-import pty
 import select
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import time
+import tty
+from collections.abc import Callable
 from pathlib import Path
 
-from draw import HZ, ROOT, WARM_SECONDS, measure, stream_of
+import draw
+import panes as dashboard
+from draw import HZ, ROOT, WARM_SECONDS, stream_of
 from tables import QUICK, Table
 from textual.app import App, ComposeResult
 from textual.containers import Grid, VerticalScroll
-from textual.widgets import Markdown
+from textual.widgets import Input, Markdown
 from textual.widgets.markdown import MarkdownStream
+from typist import watch
 
 COLUMNS, ROWS = 200, 60
+SIZE = f"{COLUMNS}x{ROWS}"
+
+
+def say(words: bytes) -> None:
+    """Tell the person at the terminal to begin, or to end."""
+    os.write(int(os.environ["BENCH_SAY"]), words)
 
 
 class Usual(App[None]):
     """What Textual's manual says: a Markdown widget in a scroll, fed through a `MarkdownStream`."""
 
-    CSS = "Grid { grid-gutter: 0 1; } VerticalScroll { height: 1fr; }"
+    CSS = "Grid { grid-gutter: 0 1; height: 1fr; } Input { dock: bottom; height: 3; }"
 
     def __init__(self, panes: int, rate: float, seconds: float) -> None:
         super().__init__()
@@ -43,7 +50,8 @@ class Usual(App[None]):
         self.streams: list[MarkdownStream] = []
 
     def compose(self) -> ComposeResult:
-        """A grid of scrolls."""
+        """A grid of scrolls, and a line to write in."""
+        yield Input()
         with Grid() as grid:
             grid.styles.grid_size_columns = max(1, round(self.panes**0.5 + 0.49))
             for _ in range(self.panes):
@@ -53,6 +61,7 @@ class Usual(App[None]):
 
     def on_mount(self) -> None:
         """Begin to stream."""
+        self.query_one(Input).focus()
         self.streams = [Markdown.get_stream(widget) for widget in self.query(Markdown)]
         self.tokens = [stream_of(seed) for seed in range(self.panes)]
         self.set_interval(1 / HZ, self.frame)
@@ -70,21 +79,31 @@ class Usual(App[None]):
         self.set_timer(self.seconds, self.end)
 
     def end(self) -> None:
-        """Stop counting."""
-        wall, cpu = time.monotonic() - self.figures["wall"], time.process_time() - self.figures["cpu"]
-        self.figures = {"cpu_percent": 100 * cpu / wall}
+        """Stop counting, and let the person type for as long."""
+        self.figures = {"cpu_percent": share(self.figures)}
+        say(b"begin\n")
+        self.set_timer(self.seconds, self.leave)
+
+    def leave(self) -> None:
+        """Nothing more is measured."""
+        say(b"end\n")
         self.exit()
+
+
+def share(began: dict[str, float]) -> float:
+    """Per cent of a core since then."""
+    return 100 * (time.process_time() - began["cpu"]) / (time.monotonic() - began["wall"])
 
 
 def floor(panes: int, rate: float, seconds: float) -> dict[str, float]:
     """Rows of plain text with a colour, written where they belong: no Markdown, no widgets."""
     columns = max(1, round(panes**0.5 + 0.49))
     rows = max(1, -(-panes // columns))
-    width, height = COLUMNS // columns, ROWS // rows
+    width, height = COLUMNS // columns, (ROWS - 1) // rows
     tokens = [stream_of(seed) for seed in range(panes)]
     lines: list[list[str]] = [[""] for _ in range(panes)]
-    began, cpu = time.monotonic(), time.process_time()
-    while (now := time.monotonic()) - began < seconds:
+
+    def frame() -> None:
         out: list[str] = []
         for pane, text in enumerate(tokens):
             for _ in range(max(1, round(rate / HZ))):
@@ -98,36 +117,53 @@ def floor(panes: int, rate: float, seconds: float) -> dict[str, float]:
                 for n, line in enumerate(lines[pane])
             ]
         os.write(1, "".join(out).encode())
-        time.sleep(max(0.0, now + 1 / HZ - time.monotonic()))
-    wall = time.monotonic() - began
-    return {"cpu_percent": 100 * (time.process_time() - cpu) / wall}
+
+    tty.setcbreak(0)
+    _draw_frames(frame, WARM_SECONDS)
+    began = {"wall": time.monotonic(), "cpu": time.process_time()}
+    _draw_frames(frame, seconds)
+    figures = {"cpu_percent": share(began)}
+    say(b"begin\n")
+    _draw_frames(frame, seconds)
+    say(b"end\n")
+    return figures
 
 
-def run(kind: str, panes: int, rate: float, seconds: float) -> float:
-    """Per cent of a core of one kind, in a process and a terminal of its own."""
-    if kind == "ours":
-        return measure(panes, rate, seconds)["cpu_percent"]
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+def _draw_frames(frame: Callable[[], None], seconds: float) -> None:
+    end, due = time.monotonic() + seconds, time.monotonic()
+    while time.monotonic() < end:
+        frame()
+        due += 1 / HZ
+        while (left := due - time.monotonic()) > 0:
+            if select.select([0], [], [], left)[0]:
+                os.write(1, f"\x1b[{ROWS};1H".encode() + os.read(0, 64))
+
+
+def alone(kind: str, panes: int, rate: float, seconds: float) -> tuple[float, str]:
+    """Per cent of a core and the key's p99 of one kind, in a process and a terminal of its own."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "figures.json")
         command = [sys.executable, __file__, "--child", str(result), "--kind", kind, "--panes", str(panes)]
         command += ["--rate", str(rate), "--seconds", str(seconds)]
         paths = os.pathsep.join([str(ROOT / "core"), str(ROOT / "tui")])
         environment = os.environ | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": paths}
-        process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment)
-        os.close(slave)
-        while process.poll() is None:
-            if select.select([master], [], [], 0.2)[0]:
-                try:
-                    os.read(master, 1 << 16)
-                except OSError:
-                    break
-        os.close(master)
-        if process.wait() or not result.exists():
+        keys, _ = watch(command, environment, folder, SIZE)
+        if not result.exists():
             raise SystemExit(f"{kind} with {panes} panes failed")
-        figures: dict[str, float] = json.loads(result.read_text())
-    return figures["cpu_percent"]
+        percent: float = json.loads(result.read_text())["cpu_percent"]
+    return percent, p99(keys)
+
+
+def whole(panes: int, rate: float, seconds: float) -> tuple[float, str]:
+    """The same of the whole program, over HTTP and with history."""
+    one = {"agents": panes, "rate": rate, "seconds": seconds, "history": 0, "size": SIZE, "profile": None}
+    figures = dashboard.measure(ROOT, argparse.Namespace(**one))
+    return figures["cpu_percent"], f"{figures['key_p99_ms']:.0f}"
+
+
+def p99(keys: list[float]) -> str:
+    """Milliseconds, of latencies in seconds; a key that was not shown in five seconds is not among them."""
+    return f"{1000 * sorted(keys)[int(len(keys) * 0.99)]:.0f}" if keys else "none in 5,000"
 
 
 def main() -> None:
@@ -150,13 +186,18 @@ def main() -> None:
         options.child.write_text(json.dumps(figures))
         return
     table = Table(
-        f"Drawing alone, {options.rate:g} tokens/s a pane, {COLUMNS}x{ROWS}: per cent of a core",
-        ["panes", "our panes", "MarkdownStream in each", "bytes, no framework"],
+        f"Ways to draw, {options.rate:g} tokens/s a pane, {SIZE}: per cent of a core (key p99 in ms)",
+        ["panes", "the whole program", "our panes alone", "MarkdownStream in each", "bytes, no framework"],
     )
-    for count in options.panes.split(","):
-        kinds = ("ours", "MarkdownStream", "bytes")
-        got = [run(kind, int(count), options.rate, options.seconds) for kind in kinds]
-        table.rows.append([count, *(f"{percent:.0f}" for percent in got)])
+    for count in map(int, options.panes.split(",")):
+        common = (count, options.rate, options.seconds)
+        figures = draw.measure(*common)
+        got = [whole(*common), *(alone(kind, *common) for kind in ("MarkdownStream", "bytes"))]
+        first, *others = [f"{percent:.0f} ({key})" for percent, key in got]
+        table.rows.append([str(count), first, f"{figures['cpu_percent']:.0f}", *others])
+    table.notes.append(
+        "The whole program takes HTTP and keeps history; at this size more than 12 are a list."
+    )
     print(table.markdown())
 
 
