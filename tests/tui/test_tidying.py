@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import weakref
 from pathlib import Path
 
@@ -56,3 +57,22 @@ async def test_a_dashboard_frees_circles_that_outlived_the_young(
         del circle
         driver.app.feed.wake()
         await driver.until(lambda: gone() is None)
+
+
+@pytest.mark.skipif(tidying._giving_back() is None, reason="this C library has no malloc_trim")
+async def test_memory_between_what_is_in_use_goes_back_to_the_system() -> None:
+    blocks = [bytearray(10_000) for _ in range(4_000)]
+    pins = blocks[::50]
+    full = resident()
+    del blocks
+    clock = Clock()
+    tidy = Tidying(lambda: 0.0, clock)
+    clock.now += EVERY
+    tidy.look()
+    while resident() > full - 20_000_000:
+        await asyncio.sleep(0)
+    assert len(pins) == 80
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

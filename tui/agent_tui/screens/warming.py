@@ -32,9 +32,11 @@ def _words() -> None:
 
 def _rest() -> None:
     from agent_tui.panes import code
+    from agent_tui.screens import tidying
     from agent_tui_core.agent import shell_parse
     from agent_tui_core.tools import registry
 
     code.warm_up()
     registry.warm_up()
     shell_parse.warm_up()
+    tidying.warm_up()
