@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
+from textual._text_area_theme import TextAreaTheme
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Key, Paste
+from textual.geometry import Region
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from agent_tui.panes.prompt import MOST_ROWS, PromptBox
 
@@ -295,3 +297,43 @@ async def test_keys_that_were_typed_over_a_modal_go_on_in_the_box() -> None:
             app.box.receive(key)
         assert app.box.text == "half t"
         assert app.sent == []
+
+
+async def test_a_key_reads_no_style_anew_but_a_theme_and_focus_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reads = 0
+    apply = TextAreaTheme.apply_css
+
+    def counted(theme: TextAreaTheme, area: TextArea) -> None:
+        nonlocal reads
+        reads += 1
+        apply(theme, area)
+
+    monkeypatch.setattr(TextAreaTheme, "apply_css", counted)
+    app = Desk()
+    async with app.run_test(size=(60, 12)) as pilot:
+        await pilot.press("a", "b")
+        await pilot.pause()
+        before = reads
+        await pilot.press(*"some words")
+        await pilot.pause()
+        assert reads == before
+        looks = set[tuple[object, ...]]()
+        for theme in ("textual-light", "nord", "textual-dark"):
+            app.theme = theme
+            await pilot.pause()
+            looks.add(_looks(app))
+        assert len(looks) == 3
+        app.screen.set_focus(None)
+        await pilot.pause()
+        assert _looks(app) not in looks
+        app.box.focus()
+        await pilot.pause()
+        assert _looks(app) in looks
+
+
+def _looks(app: Desk) -> tuple[object, ...]:
+    area = app.box.query_one(TextArea)
+    [row] = area.render_lines(Region(0, 0, area.size.width, 1))
+    return tuple(segment.style for segment in row)

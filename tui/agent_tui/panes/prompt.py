@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -18,6 +18,11 @@ from textual.widget import Widget
 from textual.widgets import TextArea
 
 from agent_tui_core.text import safe_line, safe_text
+
+if TYPE_CHECKING:
+    from rich.style import Style
+    from textual.geometry import Region
+    from textual.strip import Strip
 
 MOST_ROWS = 6
 _MOST_ENTRIES = 500
@@ -189,6 +194,21 @@ class _Editor(TextArea, inherit_bindings=False):
         super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False)
         self.cursor_blink = False
         self._box = box
+        self._looks: Style | None = None
+        """The style under which Textual last read what the text, the cursor and a selection look like."""
+
+    def notify_style_update(self) -> None:
+        """Textual says that styles or the theme changed."""
+        super().notify_style_update()
+        self._looks = None
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows; Textual reads seven styles anew for each, which is a fifth of what a key costs."""
+        looks = self.rich_style
+        if looks == self._looks:
+            return super(TextArea, self).render_lines(crop)
+        self._looks = looks
+        return super().render_lines(crop)
 
     async def _on_key(self, event: events.Key) -> None:
         if self._box.key_came(event):
