@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,32 @@ async def test_a_burst_of_events_is_one_frame_and_nothing_is_lost(tmp_path: Path
     assert feed.frames == frames + 1
     prose = feed.agents[worker.id].transcript.entries[-1]
     assert getattr(prose, "text", "") == "".join(f"{number} " for number in range(500))
+    feed.stop()
+
+
+async def test_a_frame_breaks_off_for_a_key_but_the_next_one_is_whole(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "scout", "builder")
+    hurried = False
+    ticked: list[str] = []
+    feed = Feed(hurried=lambda: hurried)
+    feed.follow(session.workers)
+    feed.start()
+    feed.show({worker.id: partial(ticked.append, worker.name) for worker in session.workers})
+    await _until_idle(feed)
+    ticked.clear()
+    frames, hurried = feed.frames, True
+    for worker in session.workers:
+        worker.say("words")
+    feed._on_time()
+    texts = [len(agent.transcript.entries) for agent in feed.agents.values()]
+    assert (feed.frames, ticked, texts) == (frames, [], [1, 0])
+    await _until_idle(feed)
+    assert feed.frames == frames + 1
+    assert ticked == ["scout", "builder"]
+    assert [len(agent.transcript.entries) for agent in feed.agents.values()] == [1, 1]
+    session.workers[1].say("more")
+    feed.now()
+    assert ticked == ["scout", "builder"] * 2, "a frame that answers a key stood back for it"
     feed.stop()
 
 

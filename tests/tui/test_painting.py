@@ -12,6 +12,7 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.strip import Strip
 
+from agent_tui import keyboard
 from agent_tui.panes.painting import Painter, PiecesUpdate
 from dashboard_pilot import dashboard
 from scene import play, scene
@@ -107,6 +108,31 @@ async def test_what_a_key_changed_is_painted_without_waiting_for_the_clock(
             app.post_message(events.Key(letter, letter))
         async with asyncio.timeout(5):  # no `pause`: that one paints
             while painted[-1:] != ["hi"]:
+                await asyncio.sleep(0)
+
+
+async def test_the_clock_leaves_one_painting_to_a_key_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = scene()
+    async with app.run_test(size=(120, 36)) as pilot:
+        await play(pilot)
+        await pilot.pause()
+        screen = app.screen
+        screen._update_timer.stop()
+        painted: list[str] = []
+        monkeypatch.setattr(
+            Painter, "render_partial_update", lambda _: painted.append(app.dashboard.prompt.text)
+        )
+        strokes = [app.keyboard.came, *[screen._on_timer_update] * 3]
+        for stroke in strokes:
+            app.dashboard.prompt.refresh()
+            screen._dirty_widgets.add(app.dashboard.prompt)
+            stroke()
+        assert len(painted) == 1, "the second of three strokes paints"
+        monkeypatch.setattr(keyboard, "PATIENCE", 60.0)
+        assert app.keyboard.waits()
+        app.post_message(events.Key("h", "h"))
+        async with asyncio.timeout(5):
+            while app.keyboard.waits() or painted[-1] != "h":
                 await asyncio.sleep(0)
 
 

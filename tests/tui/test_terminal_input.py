@@ -25,7 +25,7 @@ class Reading:
         tty.setraw(self.slave)
         self.open = {self.master, self.slave}
         self.said: Queue[Any] = Queue()
-        self.reader = _Reader()
+        self.reader = _Reader(lambda: None)
         driver: Any = SimpleNamespace(fileno=self.slave, _debug=False, process_message=self.said.put)
         self.thread = threading.Thread(target=self.reader.read, args=(driver,))
         self.thread.start()
@@ -100,7 +100,7 @@ def test_a_terminal_that_is_gone_is_told_as_the_kernel_tells_it(
 
 
 def test_a_program_that_is_continued_as_it_leaves_starts_no_reader_again() -> None:
-    kind: Any = quiet_driver()
+    kind: Any = quiet_driver(lambda: None)
     driver = kind.__new__(kind)
     driver._writer_thread = driver._key_thread = None
     driver.close()
@@ -112,4 +112,4 @@ def test_a_program_that_is_continued_as_it_leaves_starts_no_reader_again() -> No
 
 def test_a_driver_that_was_named_is_textuals_business(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEXTUAL_DRIVER", "some.module:Driver")
-    assert quiet_driver() is None
+    assert quiet_driver(lambda: None) is None

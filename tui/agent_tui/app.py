@@ -21,7 +21,8 @@ from textual.screen import Screen
 
 from agent_tui.actions import AGENT_KEYS, Actions, bindings
 from agent_tui.feed import Feed
-from agent_tui.panes.painting import QuickScreen
+from agent_tui.keyboard import Keyboard
+from agent_tui.panes.painting import QuickApp
 from agent_tui.panes.wording import one_line
 from agent_tui.ports import Agent, DashboardSession
 from agent_tui.screens.approval_questions import ApprovalQuestions
@@ -49,7 +50,7 @@ if isinstance(ANSI_SEQUENCES_KEYS, dict):
         ANSI_SEQUENCES_KEYS.pop(f"\x1b{_digit}", None)
 
 
-class AgentTuiApp(App[None], inherit_bindings=False):
+class AgentTuiApp(QuickApp[None], inherit_bindings=False):
     """The dashboard over a session that runs already."""
 
     TITLE = "agent-tui"
@@ -68,10 +69,11 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         wall: Callable[[], float] = time.time,
     ) -> None:
         """`prompt` goes to every agent at the start; `wall` is the clock that the screen shows."""
-        super().__init__(driver_class=quiet_driver())
+        keyboard = Keyboard()
+        super().__init__(keyboard, quiet_driver(keyboard.came))
         self.session = session
         self.actions = Actions(session.plan.keys)
-        self.feed = Feed(wall=wall)
+        self.feed = Feed(wall=wall, hurried=keyboard.waits)
         self.dashboard = DashboardScreen(session, self.feed, self.actions)
         box = self.dashboard.prompt
         self.forms = FormQuestions(self, session.equipment.forms, self.feed, box)
@@ -115,8 +117,6 @@ class AgentTuiApp(App[None], inherit_bindings=False):
         """Note when a key was pressed, whoever takes it: questions wait for a quiet keyboard."""
         if isinstance(event, events.Key | events.Paste):
             self._last_key_at = time.monotonic()
-        if isinstance(event, events.InputEvent) and isinstance(self.screen, QuickScreen):
-            self.screen.answer()
         await super().on_event(event)
 
     def _first_frame_is_there(self) -> None:

@@ -11,7 +11,7 @@ import contextvars
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from agent_tui.ports import Agent
@@ -22,6 +22,8 @@ from agent_tui_core.runtime.transcript import Transcript
 
 FASTEST = 1 / 20
 SLOWEST = 1 / 4
+AGAIN = 0.01
+"""Seconds until a frame that was broken off is had after all."""
 TOGETHER = 8
 """Views that are all ticked at each frame; of more of them every second one, in turns."""
 PULSE = 1 / 4
@@ -130,9 +132,16 @@ View = Callable[[], object]
 class Feed:
     """The frame clock of the app and the agents that it folds."""
 
-    def __init__(self, *, wall: Callable[[], float] = time.time) -> None:
-        """`wall` gives the seconds since the epoch that the screen shows; events bear the same."""
+    def __init__(
+        self, *, wall: Callable[[], float] = time.time, hurried: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`wall` gives the seconds since the epoch that the screen shows; events bear the same.
+
+        `hurried` says that somebody waits for something else: then a frame breaks off, and is had later.
+        """
         self.wall = wall
+        self._hurried = hurried
+        self._stood_back = False
         self.agents: dict[str, AgentFeed] = {}
         self.period = FASTEST
         self.frames = 0
@@ -219,36 +228,54 @@ class Feed:
 
     def _on_time(self) -> None:
         # A late frame says that the loop is full, with drawing or with work: both ask for fewer frames.
-        self._frame(max(0.0, time.monotonic() - self._due), self._in_turn())
+        # A person comes before it, but not twice: somebody who types all the time sees the frames as well.
+        late = max(0.0, time.monotonic() - self._due)
+        self._frame(late, self._in_turn(), breaks_off=not self._stood_back)
 
     def _in_turn(self) -> list[str]:
         """The views of this frame: with many, half of them, so that frames are short and keys not late."""
         keys = list(self._views)
         return keys if len(keys) <= TOGETHER else keys[self.frames % 2 :: 2]
 
-    def _frame(self, late: float, keys: list[str]) -> None:
+    def _frame(self, late: float, keys: list[str], breaks_off: bool = False) -> None:
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
         started = self._last = time.monotonic()
-        now = self.wall()
+        for work in self._works(keys):
+            work()
+            if breaks_off and self._hurried():
+                self._stood_back = True
+                self._schedule(AGAIN)
+                return
+        self._stood_back = False
         self.frames += 1
-        for key, agent in list(self.agents.items()):
-            if self._guarded(f"fold of {key}", partial(agent.fold, now)) and key in self._views:
-                self._behind.add(key)
-        self._behind.difference_update(keys)
-        for key in keys:
-            view = self._views.get(key)
-            if view is not None and self._guarded(f"view of {key}", view) is True:
-                self._behind.add(key)
-        for index, watcher in enumerate(self._watchers):
-            self._guarded(f"watcher {index}", watcher)
         self.measure_frame(time.monotonic() - started + late)
         pulses = [pulse for agent in self.agents.values() if (pulse := agent.pulse)]
         if self._behind:
             pulses.append(self.period)
         if pulses:
             self._schedule(max(min(pulses), self.period))
+
+    def _works(self, keys: list[str]) -> Iterator[Callable[[], object]]:
+        """The parts of a frame; the rest can be had later after any of them."""
+        now = self.wall()
+        for key, agent in list(self.agents.items()):
+            yield partial(self._fold, key, agent, now)
+        for key in keys:
+            yield partial(self._tick, key)
+        for index, watcher in enumerate(self._watchers):
+            yield partial(self._guarded, f"watcher {index}", watcher)
+
+    def _fold(self, key: str, agent: AgentFeed, now: float) -> None:
+        if self._guarded(f"fold of {key}", partial(agent.fold, now)) and key in self._views:
+            self._behind.add(key)
+
+    def _tick(self, key: str) -> None:
+        self._behind.discard(key)
+        view = self._views.get(key)
+        if view is not None and self._guarded(f"view of {key}", view) is True:
+            self._behind.add(key)
 
     def _guarded(self, what: str, call: Callable[[], object]) -> object:
         try:

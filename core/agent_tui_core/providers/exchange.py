@@ -6,6 +6,7 @@ Refuses to parse (llhttp does), to choose where to connect, and to hold more of 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from typing import Final
 
 import httptools
@@ -17,6 +18,10 @@ MOST_HELD: Final = 512 * 2**10
 """Bytes of a body that wait for their reader; then the server waits."""
 REST: Final = 0.04
 """Seconds in which a connection that talks all the time is not read, so that one reading finds more."""
+_GROUPS: Final = 4
+"""Strokes in that time: what is read at one stroke holds up the event loop, and so the keys."""
+_TOGETHER: Final = 8
+"""Connections read at one stroke in any case."""
 _READ_AT_ONCE: Final = 16
 """Readings of one response before it rests at all: short answers never do."""
 _SMALL: Final = 4 * 2**10
@@ -27,16 +32,16 @@ _NO_BODY: Final = frozenset({204, 304})
 
 
 class Rests:
-    """One clock for all connections: those that rest are all read in the same turn of the event loop."""
+    """One clock for all connections: those that rest are read together, many of them in some groups."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._resting: list[Connection] = []
+        self._resting: deque[tuple[float, Connection]] = deque()
         self._handle: asyncio.TimerHandle | None = None
 
     def add(self, connection: Connection) -> None:
-        """Wake this connection at the next stroke."""
-        self._resting.append(connection)
+        """Wake this connection at the first stroke after its rest."""
+        self._resting.append((self._loop.time() + REST - REST / _GROUPS, connection))
         if self._handle is None:
             self._handle = self._loop.call_later(REST, self._strike)
 
@@ -48,10 +53,14 @@ class Rests:
         self._resting.clear()
 
     def _strike(self) -> None:
-        self._handle = None
-        resting, self._resting = self._resting, []
-        for connection in resting:
-            connection.end_rest()
+        self._handle, now = None, self._loop.time()
+        for _ in range(max(_TOGETHER, len(self._resting) // _GROUPS)):
+            if not self._resting or self._resting[0][0] > now:
+                break
+            self._resting.popleft()[1].end_rest()
+        if self._resting:
+            due = max(self._resting[0][0], now + REST / _GROUPS)
+            self._handle = self._loop.call_at(due, self._strike)
 
 
 class Connection(asyncio.Protocol):

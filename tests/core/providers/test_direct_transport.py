@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from agent_tui_core.providers.direct import DirectTransport
+from agent_tui_core.providers.exchange import Connection, Rests
 from fault_server import CLOSE, HANG, RESET, UNREAD, Drip, Endless, FaultServer, Step, chunked, http
 from loopback import Answer, LoopbackServer, Request
 
@@ -225,6 +226,37 @@ async def test_a_stream_that_rests_loses_nothing_and_leaves_no_clock(client: htt
     assert isinstance(transport, DirectTransport)
     assert transport._rests is not None
     assert transport._rests._handle is None
+
+
+async def test_many_streams_are_read_in_groups_and_none_of_them_is_forgotten(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strokes: list[int] = []
+    end_rest = Connection.end_rest
+    strike = Rests._strike
+
+    def counted(rests: Rests) -> None:
+        strokes.append(0)
+        strike(rests)
+
+    def ended(connection: Connection) -> None:
+        strokes[-1] += 1
+        end_rest(connection)
+
+    monkeypatch.setattr(Rests, "_strike", counted)
+    monkeypatch.setattr(Connection, "end_rest", ended)
+    many, pieces = 40, [b"%d " % number for number in range(200)]
+
+    async def read(url: str) -> bytes:
+        async with client.stream("POST", url, content=b"{}") as response:
+            return b"".join([piece async for piece in response.aiter_raw()])
+
+    steps = tuple(step for piece in pieces for step in (piece, 0.002))
+    async with LoopbackServer(lambda _: Answer(lazily=list(steps))) as server:
+        answers = await asyncio.gather(*(read(server.base_url) for _ in range(many)))
+    assert answers == [b"".join(pieces)] * many
+    assert max(strokes) <= many // 4
+    assert sum(strokes) > many
 
 
 async def test_a_loop_that_was_busy_does_not_take_its_own_deafness_for_silence(

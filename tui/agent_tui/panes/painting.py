@@ -10,21 +10,25 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from rich.segment import Segment
+from textual import events
 from textual._compositor import Compositor, CompositorUpdate
 from textual._styles_cache import StylesCache
+from textual.app import App, ReturnType
 from textual.dom import NoScreen
 from textual.geometry import Region
 from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
 
+from agent_tui.keyboard import Keyboard
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.style import Style
-    from textual import events
     from textual.content import Content
+    from textual.driver import Driver
 
 _ANSWER_SECONDS: Final = 0.05
 """How long after a key everything is painted at once: what it changes can take a few turns of the loop."""
@@ -139,6 +143,7 @@ class QuickScreen(Screen[ScreenResultType]):
     """
 
     _answers_until = float("-inf")
+    _stood_back = False
 
     def answer(self) -> None:
         """A key came, or the like: do not let the person wait for what it does."""
@@ -146,7 +151,32 @@ class QuickScreen(Screen[ScreenResultType]):
 
     async def _on_idle(self, event: events.Idle) -> None:  # noqa: ARG002 - Textual calls its own as well
         if self._dirty_widgets and not self.app._batch_count and time.monotonic() < self._answers_until:
-            self._on_timer_update()
+            super()._on_timer_update()
+            if isinstance(self.app, QuickApp):
+                self.app.keyboard.answered()
+
+    def _on_timer_update(self) -> None:
+        """Paint at a stroke of the clock; once leave it to the key that waits, which paints everything."""
+        self._stood_back = (
+            not self._stood_back and isinstance(self.app, QuickApp) and self.app.keyboard.waits()
+        )
+        if not self._stood_back:
+            super()._on_timer_update()
+
+
+class QuickApp(App[ReturnType]):
+    """An app whose screens know when a key waits."""
+
+    def __init__(self, keyboard: Keyboard, driver_class: type[Driver] | None = None) -> None:
+        self.keyboard = keyboard
+        """Set before anything is painted."""
+        super().__init__(driver_class=driver_class)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Let the screen paint at once what a key changes."""
+        if isinstance(event, events.InputEvent) and isinstance(self.screen, QuickScreen):
+            self.screen.answer()
+        await super().on_event(event)
 
 
 class Painted(Widget):

@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from agent_tui.panes.painting import Painted
 from agent_tui_core.text import safe_line, safe_text
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ class PromptBox(Widget):
         self._editor.move_cursor(self._editor.document.end)
 
 
-class _Editor(TextArea, inherit_bindings=False):
+class _Editor(TextArea, Painted, inherit_bindings=False):
     """Textual's editor without the keys that belong to the app."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

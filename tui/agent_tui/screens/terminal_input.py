@@ -12,6 +12,8 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.driver import Driver
     from textual.drivers.linux_driver import LinuxDriver
 
@@ -22,8 +24,9 @@ _UNFINISHED = 0.1
 class _Reader:
     """One thread that reads, and the pipe that wakes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, came: Callable[[], None]) -> None:
         self.over = False
+        self._came = came
         self.woken, self._wake = os.pipe()
 
     def read(self, driver: LinuxDriver) -> None:
@@ -42,6 +45,7 @@ class _Reader:
                 begun = parser._timeout_time is not None
                 ready = {key.fd for key, _ in selector.select(_UNFINISHED if begun else None)}
                 if driver.fileno in ready and not self.over:
+                    self._came()  # first: to read is to wait for the event loop's thread once more
                     said = _read(driver.fileno)
                     if not said:
                         os.kill(os.getpid(), signal.SIGHUP)  # what the kernel says to most
@@ -62,8 +66,8 @@ class _Reader:
         os.close(self.woken)
 
 
-def quiet_driver() -> type[Driver] | None:
-    """The driver for this terminal; None where Textual has to choose."""
+def quiet_driver(came: Callable[[], None]) -> type[Driver] | None:
+    """The driver for this terminal, which says in its thread when a key came; None where Textual chooses."""
     if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
         return None
     from textual.drivers.linux_driver import LinuxDriver
@@ -82,7 +86,7 @@ def quiet_driver() -> type[Driver] | None:
             if self._left:
                 return
             self._end_reader()
-            self._reader = _Reader()
+            self._reader = _Reader(came)
             super().start_application_mode()  # type: ignore[no-untyped-call]
 
         def run_input_thread(self) -> None:
