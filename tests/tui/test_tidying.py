@@ -59,7 +59,7 @@ async def test_a_dashboard_frees_circles_that_outlived_the_young(
         await driver.until(lambda: gone() is None)
 
 
-@pytest.mark.skipif(tidying._giving_back() is None, reason="this C library has no malloc_trim")
+@pytest.mark.skipif(tidying._glibc() is None, reason="another C library than glibc")
 async def test_memory_between_what_is_in_use_goes_back_to_the_system() -> None:
     blocks = [bytearray(10_000) for _ in range(4_000)]
     pins = blocks[::50]

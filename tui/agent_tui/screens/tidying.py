@@ -3,6 +3,7 @@
 Panes, screens and tasks that are gone are circles, which only a whole walk of the collector finds. It walks
 by itself when enough new objects outlived the young ones, and what start-up froze makes that a long time.
 What C then keeps free, between what is in use, goes back to the system: glibc alone only gives back its end.
+And what is large never lies between: glibc would put it there once the first of its size was freed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ import functools
 import gc
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import ctypes
 
 EVERY: Final = 20.0
 """Seconds between two walks while anything is drawn; one takes 10 to 50 ms."""
+_LARGE: Final = 128 * 2**10
+"""Bytes of memory that is asked of the system for itself; glibc begins with that, but moves on."""
+_M_MMAP_THRESHOLD: Final = -3
+"""From glibc's malloc.h."""
 QUIET: Final = 1.0
 """Seconds since the last key."""
 
@@ -37,23 +45,24 @@ class Tidying:
 
 
 def warm_up() -> None:
-    """Find out, in a thread, how this system takes memory back."""
-    _giving_back()
+    """Tell malloc, in a thread, what is large."""
+    if (libc := _glibc()) is not None:
+        libc.mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def _tidy() -> None:
     gc.collect()
-    give_back = _giving_back()
-    if give_back is not None:
-        give_back(0)
+    if (libc := _glibc()) is not None:
+        libc.malloc_trim(0)
 
 
 @functools.cache
-def _giving_back() -> Any | None:
-    """`malloc_trim` of glibc; other C libraries have none, or need none."""
+def _glibc() -> ctypes.CDLL | None:
+    """The C library if it is glibc; others have no such functions, or need none."""
     import ctypes
 
     try:
-        return ctypes.CDLL(None).malloc_trim
+        libc = ctypes.CDLL(None)
+        return libc if libc.malloc_trim and libc.mallopt else None
     except (OSError, AttributeError, TypeError):
         return None
