@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -16,7 +17,6 @@ import click
 
 from agent_tui.options import CONTEXT, NEWEST, planning_options, session_id
 from agent_tui_core.config.profiles import Flags
-from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.text import safe_text
 
@@ -140,18 +140,9 @@ def _show_version(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
 def command(
     ctx: click.Context,
     prompt: tuple[str, ...],
-    agents: tuple[str, ...],
-    count: int | None,
-    model: str | None,
-    base_url: str | None,
-    workspace: Path | None,
+    flags: Flags,
     config: Path | None,
-    data_dir: Path | None,
     theme: str | None,
-    demo: bool,
-    record: Path | None,
-    replay: Path | None,
-    replay_pace: float,
     resume: str | None,
 ) -> int:
     """Run, watch, approve, redirect and stop many LLM agents in one terminal.
@@ -159,8 +150,7 @@ def command(
     PROMPT goes to every agent at the start. "agent-tui doctor" opens nothing: it reports what was found
     and what would start, with the same options. "agent-tui run" works without a dashboard.
     """
-    taping = Taping(record, replay, replay_pace)
-    flags = Flags(agents, count, model, base_url, workspace, theme, demo, data_dir, taping)
+    flags = replace(flags, theme=theme)
     if prompt == ("doctor",) and not ctx.meta[_LITERAL]:
         from agent_tui.doctor import examine
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from agent_tui.options import CONTEXT, config_option, data_dir_option
+from agent_tui.options import CONTEXT, config_option, data_dir_option, workspace_option
 from agent_tui_core.config.equipment import HOOK_POINTS, HookPoint
 from agent_tui_core.config.paths import absolute, config_dir, settings_file
 from agent_tui_core.errors import ConfigError
@@ -40,13 +40,6 @@ Examples:
 \b
 Exit code: 0 it goes on, 1 a person is asked or a hook broke, 2 it is blocked (or the arguments were no good).
 """
-_workspace_option = click.option(
-    "-C",
-    "--workspace",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The agent's folder, instead of this one.",
-)
 
 
 @click.group(name="agent-tui hooks", context_settings=CONTEXT, invoke_without_command=True, epilog=_EPILOG)
@@ -60,7 +53,7 @@ def command(ctx: click.Context) -> None:
 @command.command(name="list", context_settings=CONTEXT, short_help="Every hook, of all layers.")
 @config_option
 @data_dir_option
-@_workspace_option
+@workspace_option
 def list_hooks(config: Path | None, data_dir: Path | None, workspace: Path | None) -> int:
     """List the hooks of all layers, in the order in which they count."""
     from agent_tui.rule_sources import find_sources
@@ -92,7 +85,7 @@ def list_hooks(config: Path | None, data_dir: Path | None, workspace: Path | Non
 @click.argument("event", type=click.Choice(HOOK_POINTS), metavar="EVENT")
 @click.argument("file")
 @config_option
-@_workspace_option
+@workspace_option
 @click.option(
     "--from",
     "source",

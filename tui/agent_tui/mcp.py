@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tui.options import CONTEXT, config_option, data_dir_option
+from agent_tui.options import CONTEXT, config_option, data_dir_option, workspace_option
 from agent_tui.rule_sources import Sources, find_sources, plain_line
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.records import dataclass
@@ -41,14 +41,6 @@ In the settings file:
 Exit code: 0, 1 the server did not start, 2 usage or settings.
 """
 
-_workspace_option = click.option(
-    "-C",
-    "--workspace",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The agent's folder, instead of this one.",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class _Configured:
@@ -59,7 +51,7 @@ class _Configured:
 
 
 @click.group(name="agent-tui mcp", epilog=_EPILOG, context_settings=CONTEXT, invoke_without_command=True)
-@_workspace_option
+@workspace_option
 @config_option
 @data_dir_option
 @click.pass_context
@@ -69,7 +61,7 @@ def command(ctx: click.Context, workspace: Path | None, config: Path | None, dat
 
 
 @command.command(name="list", context_settings=CONTEXT)
-@_workspace_option
+@workspace_option
 @config_option
 @data_dir_option
 def list_servers(workspace: Path | None, config: Path | None, data_dir: Path | None) -> int:
@@ -82,7 +74,7 @@ def list_servers(workspace: Path | None, config: Path | None, data_dir: Path | N
 @click.option(
     "--accept", metavar="KEY", help="Let rules hold again for the tools that a probe showed with KEY."
 )
-@_workspace_option
+@workspace_option
 @config_option
 @data_dir_option
 def probe(

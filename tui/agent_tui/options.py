@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
 
-from agent_tui_core.config.profiles import MOST_AGENTS
+from agent_tui_core.config.profiles import MOST_AGENTS, Flags
+from agent_tui_core.config.taping import Taping
 
 NEWEST: Final = "newest"
 HELP_WIDTH: Final = 96
 CONTEXT: Final = {"max_content_width": HELP_WIDTH, "help_option_names": ["-h", "--help"]}
 
 _SESSION_ID: Final = re.compile(r"[0-9a-f]{4,32}")
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 config_option = click.option(
     "--config",
@@ -26,6 +27,13 @@ config_option = click.option(
 )
 data_dir_option = click.option(
     "--data-dir", type=click.Path(path_type=Path), metavar="DIR", help="Where history and log are kept."
+)
+workspace_option = click.option(
+    "-C",
+    "--workspace",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The agent's folder, instead of this one.",
 )
 
 _PLANNING: Final = (
@@ -76,11 +84,35 @@ _PLANNING: Final = (
 )
 
 
-def planning_options(command: _Command) -> _Command:
-    """Add the options that say which agents start, where, and on which model."""
+def planning_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which agents start, where, and on which model.
+
+    The command takes them as one `flags`, and `config`.
+    """
+
+    @wraps(command)
+    def with_flags(
+        *args: Any,
+        agents: tuple[str, ...],
+        count: int | None,
+        model: str | None,
+        base_url: str | None,
+        workspace: Path | None,
+        data_dir: Path | None,
+        demo: bool,
+        record: Path | None,
+        replay: Path | None,
+        replay_pace: float,
+        **rest: Any,
+    ) -> Any:
+        taping = Taping(record, replay, replay_pace)
+        flags = Flags(agents, count, model, base_url, workspace, None, demo, data_dir, taping)
+        return command(*args, flags=flags, **rest)
+
+    planned: Callable[..., Any] = with_flags
     for option in reversed(_PLANNING):
-        command = option(command)
-    return command
+        planned = option(planned)
+    return planned
 
 
 def session_id(said: str) -> str | None:

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import click
 
-from agent_tui.options import CONTEXT, config_option, data_dir_option
+from agent_tui.options import CONTEXT, config_option, data_dir_option, workspace_option
 from agent_tui.rule_sources import find_sources, permissions_of, plain_line, rows_of
 from agent_tui_core.agent.judgement import Behavior, Judgement
 from agent_tui_core.blocks import JsonObject
@@ -50,15 +50,6 @@ Exit code: 0 it would run, 1 a person would be asked, 2 it is denied (or the arg
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
-_workspace_option = click.option(
-    "-C",
-    "--workspace",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The agent's folder, instead of this one.",
-)
-
-
 @click.group(name="agent-tui rules", epilog=_EPILOG, context_settings=CONTEXT, invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
@@ -78,7 +69,7 @@ def command(ctx: click.Context) -> None:
 @click.option("--deny", multiple=True, metavar="RULE", help="Judge with this deny rule; may be repeated.")
 @click.option("--mode", type=click.Choice(MODES), default="ask", show_default=True, help="The agent's mode.")
 @click.option("--agent", metavar="NAME", help="The agent's name, for rules that hold for one agent.")
-@_workspace_option
+@workspace_option
 @config_option
 @data_dir_option
 def test(
@@ -150,7 +141,7 @@ def _tell(judgement: Judgement) -> None:
 
 @command.command(name="list", context_settings=CONTEXT)
 @click.option("everywhere", "--all", is_flag=True, help="Also what was remembered for other folders.")
-@_workspace_option
+@workspace_option
 @config_option
 @data_dir_option
 def show(everywhere: bool, workspace: Path | None, config: Path | None, data_dir: Path | None) -> int:
@@ -180,7 +171,7 @@ def _scope_options(command: _Command) -> _Command:
         config_option,
         click.option("--agent", metavar="NAME", help="Only for agents of this name."),
         click.option("--everywhere", is_flag=True, help="For every folder."),
-        _workspace_option,
+        workspace_option,
     ):
         command = option(command)
     return command

@@ -22,7 +22,6 @@ import click
 from agent_tui.options import CONTEXT, planning_options, session_id
 from agent_tui_core.agent.policy import OPTION, Policy, read_policy
 from agent_tui_core.config.profiles import Flags
-from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
@@ -79,17 +78,8 @@ class Request:
 )
 def command(
     prompt: tuple[str, ...],
-    agents: tuple[str, ...],
-    count: int | None,
-    model: str | None,
-    base_url: str | None,
-    workspace: Path | None,
+    flags: Flags,
     config: Path | None,
-    data_dir: Path | None,
-    demo: bool,
-    record: Path | None,
-    replay: Path | None,
-    replay_pace: float,
     as_json: bool,
     approve: tuple[str, ...],
     resume: str | None,
@@ -99,17 +89,15 @@ def command(
     PROMPT goes to every agent. Without one, or with "-", it is read from standard input. Nobody is there to
     ask: what no rule allows is denied, and the denial says how to allow it.
     """
-    taping = Taping(record, replay, replay_pace)
-    flags = Flags(agents, count, model, base_url, workspace, None, demo, data_dir, taping)
     policy = read_policy(approve)
     if len(prompt) > 1:
         raise click.UsageError("The prompt is one argument: put it in quotes.")
-    if resume is not None and (agents or count is not None):
+    if resume is not None and (flags.agents or flags.count is not None):
         raise click.UsageError("A session that is resumed has its agents: leave out -a and -n, or --resume.")
     orders = _orders("".join(prompt), as_json=as_json) if as_json else None
     if policy.rest == "ask" and orders is None:
         raise ConfigError('"ask" needs --json and a pipe on standard input that answers', key=OPTION)
-    words = _prompt(prompt, orders, demo=demo)
+    words = _prompt(prompt, orders, demo=flags.demo)
     return start(flags, config, os.environ, Request(words, orders, as_json, policy, _resumed(resume)))
 
 
