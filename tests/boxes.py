@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -77,6 +81,21 @@ class Shell:
     def _hear(self, piece: str) -> None:
         self.said += piece
         self._news.set()
+
+
+@contextmanager
+def folder_at_home() -> Iterator[Path]:
+    """A folder that is not below /tmp, which a sandbox replaces as a whole."""
+    folder = Path(tempfile.mkdtemp(prefix=".agent-tui-test-", dir=Path.home()))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def git(folder: Path, *words: str) -> str:
+    line = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *words]
+    return subprocess.run(line, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def new_mark() -> str:

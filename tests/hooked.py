@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agent_tui_core.hooks.agent_commands import AgentCommands
 from agent_tui_core.hooks.chain import Hooks
@@ -21,6 +21,27 @@ from agent_tui_core.hooks.payload import HookedAgent
 from agent_tui_core.runtime.entries import NoticeEntry, ToolEntry
 from agent_tui_core.runtime.transcript import Transcript
 from loopback import LoopbackServer
+
+MATCHERS: Final[Sequence[tuple[str | None, str, bool]]] = (
+    (None, "Bash", True),
+    ("", "Bash", True),
+    ("*", "Bash", True),
+    ("Bash", "Bash", True),
+    ("Bash", "BashOutput", False),
+    ("Edit|Write", "Write", True),
+    ("Edit, Write", "Write", True),
+    ("Edit|Write", "MultiEdit", False),
+    ("mcp__memory", "mcp__memory__store", False),
+    ("mcp__memory__.*", "mcp__memory__store", True),
+    ("^Read$", "Read", True),
+    ("ea.$", "Read", True),
+    ("bash", "Bash", False),
+    ("mcp__.*__write.*", "mcp__files__write_file", True),
+    ("^Notebook", "NotebookEdit", True),
+    ("k.E", "NotebookEdit", False),
+    ("k.?E", "NotebookEdit", True),
+)
+"""What a hook has as its matcher, a tool, and whether the hook hears of its calls."""
 
 
 @dataclass

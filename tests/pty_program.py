@@ -17,11 +17,30 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from development import DEVELOPMENT
+
+ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 60.0
 _AT_ONCE = 1 << 20
 _PRESSES, _MOMENT, _REST = 60, 3.0, 0.06
 _SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]")
 """Only to wait for words: what the bytes are is told by `terminal_bytes`, slower than a dashboard writes."""
+
+
+def terminal_environment(folder: Path, **more: str) -> dict[str, str]:
+    """What a program in a terminal inherits when all that it keeps is in this folder; `more` counts more."""
+    return {
+        "PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'tui'}",
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+        "TERM": "xterm-256color",
+        "LANG": "C.UTF-8",
+        "AGENT_TUI_CONFIG_DIR": str(folder / "config"),
+        "AGENT_TUI_DATA_DIR": str(folder / "data"),
+        **DEVELOPMENT,
+        **more,
+    }
 
 
 class PtyProgram:

@@ -6,7 +6,6 @@ Also for the commands that only print, which write to a terminal here.
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import sys
 from contextlib import closing
@@ -15,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from development import DEVELOPMENT
 from hostile_strings import HOSTILE, numbered
 from loopback import (
     DONE,
@@ -31,10 +29,9 @@ from loopback import (
     tool_call,
     usage,
 )
-from pty_program import PtyProgram, pty_program
+from pty_program import PtyProgram, pty_program, terminal_environment
 from terminal_bytes import plain_trespasses, trespasses
 
-ROOT = Path(__file__).resolve().parents[2]
 ROWS, COLUMNS = 70, 130
 ALL = numbered()
 LINES = "\n".join(ALL)
@@ -44,19 +41,7 @@ RAW = b"raw \x9b5m \x9d0;owned\x9c \xff\xfe \xc3\x28 \x1b[5m \x90q\x9c end of ra
 
 
 def _environment(folder: Path, **more: str) -> dict[str, str]:
-    return {
-        "PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'tui'}",
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "TERM": "xterm-256color",
-        "COLORTERM": "truecolor",
-        "LANG": "C.UTF-8",
-        "AGENT_TUI_CONFIG_DIR": str(folder / "config"),
-        "AGENT_TUI_DATA_DIR": str(folder / "data"),
-        **DEVELOPMENT,
-        **more,
-    }
+    return terminal_environment(folder, COLORTERM="truecolor", **more)
 
 
 def _hostile_folder(folder: Path) -> Path:

@@ -6,19 +6,16 @@ write are taken apart, and what is not of the dashboard's own making fails the t
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from development import DEVELOPMENT
 from hostile_dashboard import TOASTS
 from hostile_strings import HOSTILE
-from pty_program import PtyProgram, pty_program
+from pty_program import ROOT, PtyProgram, pty_program, terminal_environment
 from terminal_bytes import trespasses
 
-ROOT = Path(__file__).resolve().parents[2]
 LAST = f"K{len(HOSTILE) - 1:03}("
 ROWS, COLUMNS = 70, 130
 NEWEST, PAGE_UP = "\x1b[1;5F", "\x1b[5~"
@@ -26,19 +23,8 @@ F1, F3, F4, F7, END = "\x1bOP", "\x1bOR", "\x1bOS", "\x1b[18~", "\x1b[F"
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    return {
-        "PYTHONPATH": ":".join(str(ROOT / part) for part in ("core", "tui", "tests")),
-        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "TERM": "xterm-256color",
-        "COLORTERM": "truecolor",
-        "LANG": "C.UTF-8",
-        "AGENT_TUI_CONFIG_DIR": str(folder / "config"),
-        "AGENT_TUI_DATA_DIR": str(folder / "data"),
-        "OPENAI_API_KEY": "not-needed",
-        **DEVELOPMENT,
-    }
+    path = ":".join(str(ROOT / part) for part in ("core", "tui", "tests"))
+    return terminal_environment(folder, PYTHONPATH=path, COLORTERM="truecolor", OPENAI_API_KEY="not-needed")
 
 
 def _kept(program: PtyProgram) -> None:

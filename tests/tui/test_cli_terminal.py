@@ -21,9 +21,8 @@ from pathlib import Path
 
 import pytest
 
-from development import DEVELOPMENT
+from pty_program import terminal_environment
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0
 SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]P][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]")
 LEFT_ALTERNATE_SCREEN = b"\x1b[?1049l"
@@ -36,17 +35,7 @@ class Terminal:
 
     def __init__(self, places: Path, *args: str, in_shell: bool = False) -> None:
         self.output = b""
-        environment = {
-            "PYTHONPATH": f"{ROOT / 'core'}:{ROOT / 'tui'}",
-            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
-            "HOME": str(places),
-            "TMPDIR": str(places),
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "AGENT_TUI_CONFIG_DIR": str(places / "config"),
-            "AGENT_TUI_DATA_DIR": str(places / "data"),
-            **DEVELOPMENT,
-        }
+        environment = terminal_environment(places)
         self.pid, self._terminal = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))

@@ -6,18 +6,18 @@ import asyncio
 import resource
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_tui_core.errors import HistoryError
-from agent_tui_core.events import Body
 from agent_tui_core.history import writer
 from agent_tui_core.history.store import History
 from agent_tui_core.messages import new_id
 from stored_turns import said
+from stores import add, bodies_of, locked
 
 
 @pytest.fixture
@@ -30,28 +30,6 @@ async def history(tmp_path: Path) -> AsyncIterator[History]:
 @pytest.fixture
 async def session(history: History) -> str:
     return await history.start_session("/work")
-
-
-async def add(history: History, session: str, name: str = "ada") -> str:
-    return await history.add_conversation(
-        session, agent_id=new_id(), name=name, position=0, profile={"model": "m"}
-    )
-
-
-async def bodies_of(history: History, conversation: str) -> list[Body]:
-    stored = await history.load()
-    [found] = [each for each in stored.conversations if each.id == conversation]
-    return [body for _, _, body in found.bodies]
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    """Hold the write lock as another program would."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield other
-        if other.in_transaction:
-            other.execute("ROLLBACK")
 
 
 @contextmanager

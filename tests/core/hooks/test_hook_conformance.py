@@ -14,7 +14,7 @@ from agent_tui_core.hooks.command import CommandHook, OnError
 from agent_tui_core.hooks.contract import Point
 from agent_tui_core.hooks.points import PreToolUseEvent
 from agent_tui_core.messages import Message
-from hooked import decides, hooked, says
+from hooked import MATCHERS, decides, hooked, says
 
 CALL = PreToolUseEvent("Bash", {"command": "ls"}, "c1", ())
 ALLOW, ASK, DENY, DEFER = (decides(word, word) for word in ("allow", "ask", "deny", "defer"))
@@ -26,26 +26,7 @@ def pre(command: str, **more: Any) -> CommandHook:
     return CommandHook("PreToolUse", command, **more)
 
 
-@pytest.mark.parametrize(
-    ("matcher", "tool", "heard"),
-    [
-        (None, "Bash", True),
-        ("", "Bash", True),
-        ("*", "Bash", True),
-        ("Bash", "Bash", True),
-        ("Bash", "BashOutput", False),
-        ("Edit|Write", "Write", True),
-        ("Edit, Write", "Write", True),
-        ("Edit|Write", "MultiEdit", False),
-        ("bash", "Bash", False),
-        ("mcp__memory", "mcp__memory__store", False),
-        ("mcp__memory__.*", "mcp__memory__store", True),
-        ("mcp__.*__write.*", "mcp__files__write_file", True),
-        ("^Notebook", "NotebookEdit", True),
-        ("k.E", "NotebookEdit", False),
-        ("k.?E", "NotebookEdit", True),
-    ],
-)
+@pytest.mark.parametrize(("matcher", "tool", "heard"), MATCHERS)
 async def test_a_hook_hears_of_the_tools_that_its_matcher_names(
     tmp_path: Path, matcher: str | None, tool: str, heard: bool
 ) -> None:

@@ -13,29 +13,14 @@ from agent_tui_core.hooks.points import (
     PreToolUseEvent,
     UserPromptSubmitEvent,
 )
+from hooked import MATCHERS
 
 PROMPT = UserPromptSubmitEvent("hello", ())
 CALL = PreToolUseEvent("Bash", {"command": "ls"}, "c1", ())
 RESULT = PostToolUseEvent("Bash", {"command": "ls"}, "c1", ToolResult("c1", "files"), ())
 
 
-@pytest.mark.parametrize(
-    ("matcher", "tool", "wanted"),
-    [
-        (None, "Bash", True),
-        ("", "Bash", True),
-        ("*", "Bash", True),
-        ("Bash", "Bash", True),
-        ("Bash", "BashOutput", False),
-        ("Edit|Write", "Write", True),
-        ("Edit, Write", "Write", True),
-        ("Edit|Write", "MultiEdit", False),
-        ("mcp__memory", "mcp__memory__store", False),
-        ("mcp__memory__.*", "mcp__memory__store", True),
-        ("^Read$", "Read", True),
-        ("ea.$", "Read", True),
-    ],
-)
+@pytest.mark.parametrize(("matcher", "tool", "wanted"), MATCHERS)
 def test_a_matcher_is_a_list_of_names_or_an_unanchored_regex(
     matcher: str | None, tool: str, wanted: bool
 ) -> None:

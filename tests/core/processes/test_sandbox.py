@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
-import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 
 from agent_tui_core.errors import ToolError
 from agent_tui_core.processes.sandbox import Sandbox, SandboxRules
-from boxes import Shell, needs_sandbox
+from boxes import Shell, folder_at_home, git, needs_sandbox
 
 pytestmark = needs_sandbox
 
@@ -29,10 +27,8 @@ def workspace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def elsewhere() -> Iterator[Path]:
-    """A folder that is not below /tmp, which a sandbox replaces as a whole."""
-    folder = Path(tempfile.mkdtemp(prefix=".agent-tui-test-", dir=Path.home()))
-    yield folder
-    shutil.rmtree(folder)
+    with folder_at_home() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -40,11 +36,6 @@ async def bash(workspace: Path) -> AsyncIterator[Shell]:
     shell = Shell(workspace)
     yield shell
     await shell.close()
-
-
-def git(folder: Path, *words: str) -> str:
-    line = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *words]
-    return subprocess.run(line, cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 async def test_the_workspace_is_writable_and_nothing_else(elsewhere: Path) -> None:

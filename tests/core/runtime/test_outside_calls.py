@@ -4,11 +4,14 @@ import asyncio
 import os
 import stat
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from agent_tui_core.runtime.session import open_session
+from agent_tui_core.runtime.session import Session, open_session
+from agent_tui_core.runtime.worker import Worker
 from loopback import LoopbackServer, say
 from outside_sessions import (
     call_ids,
@@ -26,6 +29,20 @@ from strict_validator import guarded
 
 GO = calls_answer(("deploy", {"what": "v42"}))
 DONE = say("It is deployed.")
+
+
+@asynccontextmanager
+async def deploying(
+    folder: Path, *command: str, timeout: float = 60.0
+) -> AsyncIterator[tuple[Session, Worker]]:
+    """A session whose agent was told to deploy, and its agent; `command` is the program of the tool."""
+    async with (
+        LoopbackServer(guarded([GO, DONE])) as server,
+        open_session(outside_plan(server.base_url, folder, *command, timeout=timeout)) as session,
+    ):
+        worker = session.workers[0]
+        worker.prompt("deploy")
+        yield session, worker
 
 
 async def test_a_second_terminal_answers_and_the_model_reads_it(tmp_path: Path) -> None:
@@ -64,12 +81,7 @@ async def test_a_second_terminal_answers_and_the_model_reads_it(tmp_path: Path) 
 async def test_every_way_to_say_it(
     tmp_path: Path, arguments: list[str], stdin: bytes | None, status: str, content: str
 ) -> None:
-    async with (
-        LoopbackServer(guarded([GO, DONE])) as server,
-        open_session(outside_plan(server.base_url, tmp_path)) as session,
-    ):
-        worker = session.workers[0]
-        worker.prompt("deploy")
+    async with deploying(tmp_path) as (session, worker):
         [call] = await waits(worker)
         assert (await second_terminal(tmp_path, call, *arguments, stdin=stdin))[0] == 0
         await settled(session)
@@ -101,12 +113,7 @@ async def test_calls_of_one_message_wait_side_by_side_and_results_come_in_call_o
 
 
 async def test_the_end_of_the_time_is_told_and_the_run_goes_on(tmp_path: Path) -> None:
-    async with (
-        LoopbackServer(guarded([GO, DONE])) as server,
-        open_session(outside_plan(server.base_url, tmp_path, timeout=0.2)) as session,
-    ):
-        worker = session.workers[0]
-        worker.prompt("deploy")
+    async with deploying(tmp_path, timeout=0.2) as (session, worker):
         [call] = await waits(worker)
         await settled(session)
         [entry] = ended(worker)
@@ -120,12 +127,7 @@ async def test_the_end_of_the_time_is_told_and_the_run_goes_on(tmp_path: Path) -
 
 
 async def test_cancelling_one_call_lets_its_agent_go_on(tmp_path: Path) -> None:
-    async with (
-        LoopbackServer(guarded([GO, DONE])) as server,
-        open_session(outside_plan(server.base_url, tmp_path)) as session,
-    ):
-        worker = session.workers[0]
-        worker.prompt("deploy")
+    async with deploying(tmp_path) as (session, worker):
         [call] = await waits(worker)
         outside = session.equipment.outside
         row = outside.report().rows[0]
@@ -159,12 +161,8 @@ async def test_an_interrupt_ends_the_wait_and_a_late_answer_is_told_so(tmp_path:
 
 
 async def test_a_person_answers_in_the_place_of_somebody_else(tmp_path: Path) -> None:
-    async with (
-        LoopbackServer(guarded([GO, DONE])) as server,
-        open_session(outside_plan(server.base_url, tmp_path)) as session,
-    ):
-        worker, forms = session.workers[0], session.equipment.forms
-        worker.prompt("deploy")
+    async with deploying(tmp_path) as (session, worker):
+        forms = session.equipment.forms
         form_id = await form_of(session)
         form = forms.pending[0]
         assert (form.kind, form.source, form.urgent) == ("tool-result", "tool deploy", False)
@@ -230,14 +228,7 @@ async def test_a_program_is_told_of_the_call_and_answers_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET_API_KEY", "s")
-    async with (
-        LoopbackServer(guarded([GO, DONE])) as server,
-        open_session(
-            outside_plan(server.base_url, tmp_path, sys.executable, script(tmp_path, ANSWERING))
-        ) as session,
-    ):
-        worker = session.workers[0]
-        worker.prompt("deploy")
+    async with deploying(tmp_path, sys.executable, script(tmp_path, ANSWERING)) as (session, worker):
         await settled(session)
         [entry] = ended(worker)
         assert entry.result is not None
@@ -258,14 +249,7 @@ async def test_a_program_is_told_of_the_call_and_answers_it(
 async def test_a_program_that_dies_fails_its_call_with_its_last_words(
     tmp_path: Path, code: str, how: str
 ) -> None:
-    async with (
-        LoopbackServer(guarded([GO, DONE])) as server,
-        open_session(
-            outside_plan(server.base_url, tmp_path, sys.executable, script(tmp_path, code))
-        ) as session,
-    ):
-        worker = session.workers[0]
-        worker.prompt("deploy")
+    async with deploying(tmp_path, sys.executable, script(tmp_path, code)) as (session, worker):
         await settled(session)
         [entry] = ended(worker)
         assert entry.status == "error"
@@ -276,12 +260,7 @@ async def test_a_program_that_dies_fails_its_call_with_its_last_words(
 
 
 async def test_a_program_that_ends_well_may_have_handed_the_work_over(tmp_path: Path) -> None:
-    async with (
-        LoopbackServer(guarded([GO, DONE])) as server,
-        open_session(outside_plan(server.base_url, tmp_path, "true")) as session,
-    ):
-        worker = session.workers[0]
-        worker.prompt("deploy")
+    async with deploying(tmp_path, "true") as (session, worker):
         reader = Reader(worker)
         seen = await reader.until(
             lambda seen: any("its program ended" in each.progress for each in tools_of(seen))
