@@ -323,15 +323,4 @@ class ApprovalModal(ArmedScreen[Outcome]):
 
     def scroll_by_key(self, key: str) -> bool:
         """The whole text can be read without a mouse."""
-        scrolls = {
-            "up": self._preview.scroll_up,
-            "down": self._preview.scroll_down,
-            "pageup": self._preview.scroll_page_up,
-            "pagedown": self._preview.scroll_page_down,
-            "home": self._preview.scroll_home,
-            "end": self._preview.scroll_end,
-        }
-        if (scroll := scrolls.get(key)) is None:
-            return False
-        scroll(animate=False)
-        return True
+        return self.scroll_part(self._preview, key)

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from textual import events
 from textual.screen import ModalScreen
+from textual.widget import Widget
 
 from agent_tui.panes.painting import QuickScreen
 
@@ -208,6 +209,22 @@ class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):
     def scroll_by_key(self, key: str) -> bool:
         """Scroll, if that is what the key is for."""
         return key == ""
+
+    @staticmethod
+    def scroll_part(part: Widget, key: str) -> bool:
+        """Scroll `part` by a line, a page or to its end, if that is what the key is for."""
+        scrolls = {
+            "up": part.scroll_up,
+            "down": part.scroll_down,
+            "pageup": part.scroll_page_up,
+            "pagedown": part.scroll_page_down,
+            "home": part.scroll_home,
+            "end": part.scroll_end,
+        }
+        if (scroll := scrolls.get(key)) is None:
+            return False
+        scroll(animate=False)
+        return True
 
     def key_beside_input(self, event: events.Key) -> None:
         """A key that a focused input did not want."""

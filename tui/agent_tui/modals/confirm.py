@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -12,18 +11,17 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from agent_tui.modals.arming import ArmedScreen
 from agent_tui.modals.key_button import KeyButton
+from agent_tui.modals.yes_no import YesNoScreen
 from agent_tui.panes.wording import cut
 from agent_tui_core.text import safe_line, safe_text
 
 _MOST_TITLE = 150
 
 
-class ConfirmModal(ArmedScreen[bool]):
+class ConfirmModal(YesNoScreen):
     """A question whose answer is No unless the person says otherwise: y, n, esc, or a click."""
 
-    ANSWERS: ClassVar[frozenset[str]] = frozenset({"y", "n", "escape", "enter"})
     DEFAULT_CSS = """
     ConfirmModal {
         align: center middle;
@@ -66,23 +64,6 @@ class ConfirmModal(ArmedScreen[bool]):
                 yield KeyButton("n", "No (enter)", "later")
                 yield KeyButton("y", self._yes_label, "deny")
             yield Static(id="state", markup=False)
-
-    def choose(self, key: str) -> None:
-        """Only y is a yes."""
-        self.settle(key == "y")
-
-    def show_hearing(self) -> None:
-        """Say whether a key answers now."""
-        listens = self.hearing != "deaf"
-        self.query_one("#frame").set_class(listens, "-listens")
-        state = self.query_one("#state", Static)
-        state.set_class(listens, "-listens")
-        words = "● Press a key to answer" if listens else "◌ One moment: keys do not answer yet"
-        state.update(Content(words), layout=False)
-
-    def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:
-        """A click, which counts when the question listens."""
-        self.click(message.key)
 
     def scroll_by_key(self, key: str) -> bool:
         """A body that is longer than its place can be read without a mouse."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,9 +15,9 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from agent_tui.modals.arming import ArmedScreen
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.preview import Preview, PreviewLine, shown_line
+from agent_tui.modals.yes_no import YesNoScreen
 from agent_tui.panes.wording import plural
 
 MOST_COLUMNS = 110
@@ -28,10 +27,9 @@ _EXPLAINED = (
 )
 
 
-class TrustModal(ArmedScreen[bool | None]):
+class TrustModal(YesNoScreen):
     """What a folder brings along, and yes or not now."""
 
-    ANSWERS: ClassVar[frozenset[str]] = frozenset({"y", "n", "escape", "enter"})
     DEFAULT_CSS = f"""
     TrustModal {{
         align: center middle;
@@ -108,37 +106,9 @@ class TrustModal(ArmedScreen[bool | None]):
         )
         place.update(Content(words), layout=False)
 
-    def choose(self, key: str) -> None:
-        """Only y is a yes."""
-        self.settle(key == "y")
-
-    def show_hearing(self) -> None:
-        """Say whether a key answers now."""
-        listens = self.hearing != "deaf"
-        self.query_one("#frame").set_class(listens, "-listens")
-        state = self.query_one("#state", Static)
-        state.set_class(listens, "-listens")
-        words = "● Press a key to answer" if listens else "◌ One moment: keys do not answer yet"
-        state.update(Content(words), layout=False)
-
-    def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:
-        """A click, which counts when the question listens."""
-        self.click(message.key)
-
     def scroll_by_key(self, key: str) -> bool:
         """The whole list can be read without a mouse."""
-        scrolls = {
-            "up": self._preview.scroll_up,
-            "down": self._preview.scroll_down,
-            "pageup": self._preview.scroll_page_up,
-            "pagedown": self._preview.scroll_page_down,
-            "home": self._preview.scroll_home,
-            "end": self._preview.scroll_end,
-        }
-        if (scroll := scrolls.get(key)) is None:
-            return False
-        scroll(animate=False)
-        return True
+        return self.scroll_part(self._preview, key)
 
 
 def _lines(root: Path, would_run: Sequence[str], problems: Sequence[str]) -> list[PreviewLine]:
