@@ -180,8 +180,8 @@ def _tell_progress(seconds: float, seen: Seen, options: argparse.Namespace) -> N
 
 def _judged(program: Program, seen: Seen, folder: Path) -> tuple[list[str], str]:
     """What did not hold, and what is to be said in any case."""
-    memory = _growth(seen)
-    wrong = complaints(memory, seen.at_rest("first"), seen.at_rest("second"))
+    memory, rests = _growth(seen), seen.at_rests()
+    wrong = complaints(memory, *(rests[0], rests[-1]) if rests else (None, None))
     if "broke" in seen.facts:
         wrong.append(f"the soak itself broke: {seen.facts['broke']['why']}")
     if program.exit_code != 0:
@@ -202,31 +202,34 @@ def _judged(program: Program, seen: Seen, folder: Path) -> tuple[list[str], str]
 
 
 def _growth(seen: Seen) -> Slope:
+    """Of memory at rest where there were rests enough, else of memory at work."""
+    if len(seen.rests) > 2:
+        return slope([each.at for each in seen.at_rests()], [rest["trimmed"] for rest in seen.rests])
     samples = seen.measured()
     return slope([each.at for each in samples], [each.rss_mb for each in samples])
 
 
 def _tell_details(memory: Slope, seen: Seen, failed: bool) -> None:
-    samples, first, second = seen.measured(), seen.at_rest("first"), seen.at_rest("second")
-    objects = slope([each.at for each in samples], [each.blocks / 1000 for each in samples])
-    print(
-        f"  memory at work: {memory} MB/h; Python's objects: {objects} thousand an hour; twice the error each"
-    )
-    if first and second:
-        trims = [seen.rests[name]["trimmed"] for name in ("first", "second")]
+    samples, rests = seen.measured(), seen.at_rests()
+    at_work = slope([each.at for each in samples], [each.rss_mb for each in samples])
+    if len(rests) > 2:
+        print(f"  memory at rest: {memory} MB/h; twice the error")
+    print(f"  memory at work: {at_work} MB/h; twice the error")
+    if len(rests) > 1:
+        first, last = rests[0], rests[-1]
         print(
-            f"  at rest, without agents: {first.rss_mb:.1f} → {second.rss_mb:.1f} MB, "
-            f"({trims[0]:.1f} → {trims[1]:.1f} without what malloc keeps free), "
-            f"{first.blocks:,} → {second.blocks:,} objects, {first.fds} → {second.fds} fds, "
-            f"{first.tasks} → {second.tasks} tasks, {first.threads} → {second.threads} threads, "
-            f"{first.processes} → {second.processes} processes"
+            f"  at {len(rests)} rests, without agents: "
+            f"{' → '.join(format(rest['trimmed'], '.1f') for rest in seen.rests)} MB, "
+            f"{first.blocks:,} → {last.blocks:,} objects, {first.fds} → {last.fds} fds, "
+            f"{first.tasks} → {last.tasks} tasks, {first.threads} → {last.threads} threads, "
+            f"{first.processes} → {last.processes} processes"
         )
     if types := seen.facts.get("grown", {}).get("types"):
         print("  more of: " + ", ".join(f"{name} +{count}" for name, count in types.items()))
-    if failed and first and second:
+    if failed and len(rests) > 1:
         for what in ("tasks", "files"):
-            before = list(seen.rests["first"][what])
-            for each in seen.rests["second"][what]:
+            before = list(seen.rests[0][what])
+            for each in seen.rests[-1][what]:
                 if each in before:
                     before.remove(each)
                 else:

@@ -31,6 +31,8 @@ from agent_tui_core.providers import http as http_room
 from agent_tui_core.runtime.session import Session
 
 SAMPLE_EVERY: Final = 2.0
+REST_EVERY: Final = 360.0
+"""Seconds of work between two rests; a shorter run has one before what is measured, and one after."""
 COUNTED: Final = ("fds", "tasks", "processes")
 SETTLE_SECONDS: Final = 40.0
 STEADY: Final = 4
@@ -44,7 +46,7 @@ HEAR: Final = "SOAK_HEAR"
 
 
 class Meter:
-    """Lets the person work, rests, lets them work, rests again, and says what it saw."""
+    """Lets the person work and rest in turns, and says what it saw."""
 
     def __init__(self, session: Session, options: argparse.Namespace, leave: Callable[[], None]) -> None:
         self.session, self.options, self._leave = session, options, leave
@@ -60,13 +62,16 @@ class Meter:
         living = asyncio.create_task(self.person.live(), name="person")
         try:
             await self._work(self.options.warm)
-            before, types = await self._rest("first", living)
+            before, types = await self._rest(living)
             if self.options.trace:
                 tracemalloc.start(12)
                 started = tracemalloc.take_snapshot()
-            self.person.go_on()
-            await self._work(self.options.seconds - self.options.warm)
-            _, types_after = await self._rest("second", living, before)
+            left = self.options.seconds - self.options.warm
+            parts = max(1, round(left / REST_EVERY))
+            for _ in range(parts):
+                self.person.go_on()
+                await self._work(left / parts)
+                _, types_after = await self._rest(living, before)
             if self.options.trace:
                 self._tell_traces(started)
             self._tell("grown", types=grown(types, types_after), did=self.person.did)
@@ -99,10 +104,10 @@ class Meter:
                 self._tell("sample", sample=asdict(self._look()), did=self.person.did)
 
     async def _rest(
-        self, name: str, living: asyncio.Task[None], before: Sample | None = None
+        self, living: asyncio.Task[None], before: Sample | None = None
     ) -> tuple[Sample, Counter[str]]:
         """Have no agent, wait until nothing moves any more, and count."""
-        self._tell("resting", name=name)
+        self._tell("resting")
         resting = asyncio.create_task(self.person.rest())
         await asyncio.wait({resting, living}, return_when=asyncio.FIRST_COMPLETED)
         if living.done():
@@ -126,7 +131,7 @@ class Meter:
         found = self._look()
         tasks = sorted(task.get_name() for task in asyncio.all_tasks())
         files, trimmed = _open_files(), trimmed_mb()
-        self._tell("rest", name=name, sample=asdict(found), tasks=tasks, files=files, trimmed=trimmed)
+        self._tell("rest", sample=asdict(found), tasks=tasks, files=files, trimmed=trimmed)
         return found, types
 
     def _look(self) -> Sample:

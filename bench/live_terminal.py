@@ -18,7 +18,7 @@ from live_figures import Sample
 
 ROWS, COLUMNS = 60, 200
 SETTLING: Final = 150.0
-"""Seconds after the first rest in which conversations grow up again; of short runs at most a half."""
+"""Seconds after a rest in which conversations grow up again; of short runs at most a half."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Seen:
     """What the program said so far."""
 
     samples: list[Sample] = field(default_factory=list)
-    rests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rests: list[dict[str, Any]] = field(default_factory=list)
     facts: dict[str, dict[str, Any]] = field(default_factory=dict)
     did: dict[str, int] = field(default_factory=dict)
     resting: bool = False
@@ -43,21 +43,25 @@ class Seen:
             case "resting":
                 self.resting = True
             case "rest":
-                self.rests[fact["name"]] = fact
+                self.rests.append(fact)
             case _:
                 self.facts[kind] = fact
 
-    def at_rest(self, name: str) -> Sample | None:
-        """What was counted at a rest, if it came to that."""
-        return Sample(**self.rests[name]["sample"]) if name in self.rests else None
+    def at_rests(self) -> list[Sample]:
+        """What was counted at each rest."""
+        return [Sample(**rest["sample"]) for rest in self.rests]
 
     def measured(self) -> list[Sample]:
-        """The samples that count: after the first rest, once its agents are back."""
-        first, last = self.at_rest("first"), self.samples[-1] if self.samples else None
-        if first is None or last is None:
+        """The samples at work that count: after the first rest, and each time once the agents are back."""
+        rests = [rest.at for rest in self.at_rests()]
+        if not rests or not self.samples:
             return []
-        begin = first.at + min(SETTLING, (last.at - first.at) / 2)
-        return [each for each in self.samples if each.at >= begin]
+        settling = min(SETTLING, (self.samples[-1].at - rests[0]) / 2)
+        return [
+            each
+            for each in self.samples
+            if each.at > rests[0] and not any(at < each.at < at + settling for at in rests)
+        ]
 
 
 class Program:
