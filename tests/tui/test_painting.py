@@ -158,3 +158,19 @@ async def test_a_pane_that_goes_while_the_screen_is_painted_ends_nothing(tmp_pat
         await driver.drawn()
         assert [pane.feed.agent.name for pane in driver.panes] == ["bob"]
         assert driver.app.return_code is None
+
+
+async def test_a_pane_that_is_gone_holds_nothing_that_it_drew(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "ann", "bob")
+    async with dashboard(session) as driver:
+        session.workers[0].begin("go")
+        session.workers[0].say("some words")
+        await driver.shows("some words")
+        await driver.drawn()
+        view = driver.panes[0].transcript
+        held = [bool(each) for each in (view._rows, view._strips, view._parts, view.sheet.total)]
+        await session.remove_worker(session.workers[0].id)
+        await driver.until(lambda: not view.is_mounted or not view.is_attached)
+        await driver.drawn()
+        assert all(held)
+        assert not any([view._rows, view._strips, view._parts, view.sheet.total])

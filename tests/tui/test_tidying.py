@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent_tui.screens import tidying
-from agent_tui.screens.tidying import EVERY, QUIET, Tidying
+from agent_tui.screens.tidying import EVERY, LATEST, QUIET, Tidying
 from dashboard_pilot import dashboard
 from scripted_session import ScriptedSession, scripted_plan
 
@@ -33,12 +33,14 @@ async def test_all_garbage_is_collected_now_and_then_but_not_while_somebody_type
     for clock.now, clock.key in (
         (100 + EVERY / 2, 0),
         (100 + EVERY, 100 + EVERY - QUIET / 2),
-        (100 + EVERY + QUIET, 100 + EVERY),
-        (100 + EVERY + 2 * QUIET, 0),
+        (101 + EVERY, 100 + EVERY),
+        (102 + EVERY, 0),
+        (100 + EVERY + LATEST, 100 + EVERY + LATEST),
+        (101 + EVERY + LATEST, 101 + EVERY + LATEST),
     ):
         tidy.look()
         await asyncio.sleep(0)
-    assert walks == [100 + EVERY + QUIET]
+    assert walks == [101 + EVERY, 101 + EVERY + LATEST]
 
 
 async def test_a_dashboard_frees_circles_that_outlived_the_young(

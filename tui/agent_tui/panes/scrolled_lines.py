@@ -148,6 +148,11 @@ class ScrolledLines(Painted):
         """Draw what is visible for the new size."""
         self.show_changes()
 
+    def on_unmount(self) -> None:
+        """Let go of all that was drawn: a widget that is gone lies about until its circles are collected."""
+        self.sheet, self._rows = Sheet(), []
+        self._strips.clear()
+
     def notify_style_update(self) -> None:
         """Textual says that styles or the theme changed."""
         super().notify_style_update()

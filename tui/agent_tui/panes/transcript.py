@@ -107,6 +107,11 @@ class TranscriptView(ScrolledLines):
         if self.size.width and self.size.height and self.transcript.dirty:
             self._read()
 
+    def on_unmount(self) -> None:
+        """Let go of what was read, as `ScrolledLines` does of what was drawn."""
+        self._parts = []
+        self._live_calls.clear()
+
     def on_click(self, event: events.Click) -> None:
         """Fold or unfold what is under the pointer; the marker belongs to the lines."""
         if event.chain != 1 or event.button != 1 or self._pressed != (event.x, event.y):

@@ -1,4 +1,4 @@
-"""Owns when all garbage is collected: now and then, while nobody types; refuses to wake a program that rests.
+"""Owns when all garbage is collected: now and then, in a pause of typing; refuses to wake what rests.
 
 Panes, screens and tasks that are gone are circles, which only a whole walk of the collector finds. It walks
 by itself when enough new objects outlived the young ones, and what start-up froze makes that a long time.
@@ -24,8 +24,10 @@ _LARGE: Final = 128 * 2**10
 """Bytes of memory that is asked of the system for itself; glibc begins with that, but moves on."""
 _M_MMAP_THRESHOLD: Final = -3
 """From glibc's malloc.h."""
-QUIET: Final = 1.0
+QUIET: Final = 0.3
 """Seconds since the last key."""
+LATEST: Final = 90.0
+"""Seconds after which somebody who never stops typing waits for it once."""
 
 
 class Tidying:
@@ -38,7 +40,8 @@ class Tidying:
     def look(self) -> None:
         """Have a walk, outside of this frame, if it is time for one."""
         now = self._clock()
-        if now - self._walked_at < EVERY or now - self._last_key_at() < QUIET:
+        since = now - self._walked_at
+        if since < EVERY or (since < LATEST and now - self._last_key_at() < QUIET):
             return
         self._walked_at = now
         asyncio.get_running_loop().call_soon(_tidy)
