@@ -76,8 +76,8 @@ async def with_client(url: str, streams: int) -> int:
 async def with_workers(url: str, streams: int) -> int:
     from agent_tui_core.config.load import load_settings
     from agent_tui_core.config.profiles import Flags, plan
+    from agent_tui_core.events import TextDelta
     from agent_tui_core.runtime.session import open_session
-    from agent_tui_core.runtime.transcript import Transcript
 
     with tempfile.TemporaryDirectory(prefix="agent-tui-bench-") as folder:
         environ = {"AGENT_TUI_DATA_DIR": folder, "AGENT_TUI_CONFIG_DIR": folder}
@@ -87,12 +87,8 @@ async def with_workers(url: str, streams: int) -> int:
             session.start("hi")
             for worker in session.workers:
                 await worker.idle()
-            came = 0
-            for outbox in outboxes:
-                transcript = Transcript()
-                transcript.apply(outbox.take())
-                came += transcript.characters
-    return came
+            said = [event.body for outbox in outboxes for event in outbox.take()]
+    return sum(len(body.text) for body in said if isinstance(body, TextDelta))
 
 
 async def with_openai(url: str, streams: int) -> int:
