@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from tables import QUICK, machine
@@ -20,13 +21,13 @@ RESULTS = FOLDER / "results.md"
 WHOLE: tuple[tuple[str, list[str]], ...] = (
     ("sse.py", []),
     ("client.py", []),
-    ("panes.py", ["--agents", "1,4,8,16,32,64", "--seconds", "5"]),
-    ("panes.py", ["--agents", "32", "--seconds", "5", "--history", "0,20000,200000"]),
-    ("panes.py", ["--agents", "32", "--seconds", "5", "--size", "400x120"]),
+    ("panes.py", ["--agents", "1,4,8,16,64", "--seconds", "3"]),
+    ("panes.py", ["--agents", "32", "--seconds", "10", "--history", "0,20000,200000"]),
+    ("panes.py", ["--agents", "32", "--seconds", "4", "--size", "400x120"]),
     ("panes.py", ["--agents", "1", "--seconds", "5", "--history", "1000000"]),
     ("panes.py", ["--agents", "64", "--seconds", "5", "--rate", "200"]),
-    ("panes.py", ["--agents", "16", "--seconds", "3", "--rate", "400", "--saturate"]),
-    ("plain.py", ["--panes", "1,4,8,16,32", "--seconds", "3"]),
+    ("panes.py", ["--agents", "16", "--seconds", "2", "--rate", "800", "--saturate"]),
+    ("plain.py", ["--panes", "4,16,32", "--seconds", "3"]),
     ("waiting.py", []),
     ("startup.py", []),
     ("history.py", []),
@@ -59,10 +60,12 @@ def main() -> int:
     said = [HEAD.format(when=today, machine=machine(), how=how, quick=quick)]
     failed = 0
     for name, arguments in PARTS:
-        print(f"{name} …", flush=True)
+        print(" ".join([name, *arguments, "…"]), end=" ", flush=True)
+        began = time.monotonic()
         done = subprocess.run(
             [sys.executable, str(FOLDER / name), *arguments], capture_output=True, text=True
         )
+        print(f"{time.monotonic() - began:.0f} s", flush=True)
         out = done.stdout.strip()
         said.append(out if "|--" in out else f"## {name.removesuffix('.py').title()}\n\n```\n{out}\n```")
         if done.returncode:
