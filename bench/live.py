@@ -14,6 +14,7 @@ networks); a person (`live_person.py`) prompts, interrupts, answers and renews t
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import shutil
 import subprocess
@@ -29,6 +30,8 @@ from live_terminal import Program, Seen
 
 SIZES: Final = ((60, 200), (36, 120), (24, 80), (60, 200), (60, 200))
 PROGRESS_EVERY: Final = 30.0
+SHORTEST: Final = 300.0
+"""Seconds of work below which memory is not judged: caches fill, and conversations grow up."""
 ENDS_WITHIN: Final = 150.0
 """Seconds from the end of the time to the end of the program: the last turns, a rest, the kept turns."""
 KEYS: Final = (
@@ -206,6 +209,8 @@ def _growth(seen: Seen) -> Slope:
     if len(seen.rests) > 2:
         return slope([each.at for each in seen.at_rests()], [rest["trimmed"] for rest in seen.rests])
     samples = seen.measured()
+    if not samples or samples[-1].at - samples[0].at < SHORTEST:
+        return Slope(0.0, math.inf)
     return slope([each.at for each in samples], [each.rss_mb for each in samples])
 
 
