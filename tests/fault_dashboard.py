@@ -11,11 +11,13 @@ import asyncio
 import contextlib
 import functools
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, TypeAlias
 
 import pytest
 from textual import events
@@ -27,19 +29,20 @@ from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, Plan, plan
 from agent_tui_core.providers import http as http_room
 from agent_tui_core.runtime.entries import EndEntry, ProseEntry, ToolEntry, UserEntry
-from agent_tui_core.runtime.session import Session, open_session
+from agent_tui_core.runtime.session import HISTORY_FILE, Session, open_session
 from agent_tui_core.runtime.worker import Worker
 from dashboard_pilot import Driver
 from fault_kinds import GOOD, SECRET, Fault
-from fault_server import FaultServer
-from loopback import DONE, Answer, LoopbackServer, Request, finish, text
+from fault_server import FaultServer, chunked
+from fault_work import Place, WorkFault
+from loopback import DONE, Answer, LoopbackServer, Request, finish, text, tool_call, usage
 from sessions import Reader
 from strict_validator import check_chat_request
 
 MOST_LAG = 0.5 if sys.flags.dev_mode else 0.1
 """Seconds of work, by the thread's own clock, that may stand between a key and its effect."""
-MOST_MEMORY = 300 * 2**20
-"""Bytes that the whole table may add to the largest size of this process."""
+
+AnyFault: TypeAlias = Fault | WorkFault
 
 
 @dataclass
@@ -67,7 +70,7 @@ async def lag() -> AsyncIterator[Lag]:
         await asyncio.wait({task})
 
 
-def planned(folder: Path, faulty: str, healthy: str) -> Plan:
+def planned(folder: Path, faulty: str, healthy: str, more: str) -> Plan:
     environ = {
         "AGENT_TUI_DATA_DIR": str(folder / "data"),
         "AGENT_TUI_CONFIG_DIR": str(folder / "config"),
@@ -91,6 +94,7 @@ def planned(folder: Path, faulty: str, healthy: str) -> Plan:
         [dashboard]
         agents = ["ann", "bob"]
         """
+        + more
     )
     flags = Flags(workspace=folder / "workspace")
     return plan(load_settings(None, environ=environ), flags, environ)
@@ -122,17 +126,14 @@ class Table:
         return self.session.workers[0]
 
     async def meet(self, fault: Fault) -> None:
+        """Have a broken network, and look at what came of it."""
         reader = Reader(self.ann)
         told = len(reader.read().entries)
         requests = len(self.server.requests)
         bob = Reader(self.session.workers[1]).read().characters
         self.server.play(*fault.scenario)
         self.server.play(GOOD, times=2)
-        async with lag() as measured:
-            self.ann.prompt(f"please: {fault.name}")
-            await self._typed()
-            async with asyncio.timeout(self.patience):
-                await self.ann.idle()
+        worst = await self._asked(fault)
         transcript = reader.read()
         new = transcript.entries[told:]
         ends = [entry.end for entry in new if isinstance(entry, EndEntry)]
@@ -150,7 +151,50 @@ class Table:
             (fault.keeps or ("All well." if fault.end == "retried" else "")) in kept,
             kept[-80:],
         )
-        self._hold(fault, "lag", measured.worst < MOST_LAG, f"{measured.worst:.3f} s")
+        await self._held_together(fault, worst, requests, bob)
+
+    async def meet_work(self, fault: WorkFault, place: Place) -> None:
+        """Have a call that goes wrong, and look at what came of it."""
+        reader = Reader(self.ann)
+        told = len(reader.read().entries)
+        requests = len(self.server.requests)
+        bob = Reader(self.session.workers[1]).read().characters
+        call = tool_call(f"call_{told}", *fault.call)
+        self.server.play(chunked(text("I try. "), call, finish("tool_calls"), usage(10, 5), DONE))
+        self.server.play(GOOD, times=2)
+        fault.before(place)
+        meanwhile = asyncio.ensure_future(fault.meanwhile(place))
+        worst = await self._asked(fault)
+        meanwhile.cancel()
+        [broke] = await asyncio.gather(meanwhile, return_exceptions=True)
+        self._hold(fault, "what happened meanwhile", not isinstance(broke, BaseException), repr(broke))
+        transcript = reader.read()
+        new = transcript.entries[told:]
+        calls = [entry for entry in new if isinstance(entry, ToolEntry)]
+        ends = [entry.end for entry in new if isinstance(entry, EndEntry)]
+        results = " ".join(str(entry.result) for entry in calls if entry.result).casefold()
+        self._hold(fault, "status", [entry.status for entry in calls] == [fault.status], calls)
+        self._hold(fault, "told", fault.tells.casefold() in results, results[-200:])
+        self._hold(fault, "end", (ends or ["completed"]) == [fault.end], ends)
+        await self._held_together(fault, worst, requests, bob)
+
+    async def _asked(self, fault: AnyFault) -> float:
+        """Ask, type while it happens, and wait; the longest that the event loop was busy, in seconds."""
+        async with lag() as measured:
+            self.ann.prompt(f"please: {fault.name}")
+            await self._typed()
+            try:
+                async with asyncio.timeout(self.patience):
+                    await self.ann.idle()
+            except TimeoutError:
+                self._hold(fault, "an end", False, self.driver.text()[-1500:])
+                self.ann.interrupt()
+                await self.ann.idle()
+        return measured.worst
+
+    async def _held_together(self, fault: AnyFault, worst: float, requests: int, bob: int) -> None:
+        """What holds after each fault."""
+        self._hold(fault, "lag", worst < MOST_LAG, f"{worst:.3f} s")
         for request in self.server.requests[requests:]:
             check_chat_request(json.loads(request.partition(b"\r\n\r\n")[2]))
         await self._look(fault)
@@ -160,7 +204,7 @@ class Table:
 
     async def _typed(self) -> None:
         """Keys are answered while it happens."""
-        box = self.driver.screen.prompt
+        box = self.driver.app.dashboard.prompt
         async with asyncio.timeout(5):
             for key in ("k", "y", "backspace", "backspace"):
                 before = box.text
@@ -168,7 +212,7 @@ class Table:
                 while box.text == before:
                     await asyncio.sleep(0.002)
 
-    async def _look(self, fault: Fault) -> None:
+    async def _look(self, fault: AnyFault) -> None:
         """What a person reads: words for the state and the reason, no traceback, no key."""
         await self.driver.drawn()
         says = "".join(fault.says.split()).casefold() if fault.end == "failed" else ""
@@ -184,8 +228,8 @@ class Table:
         for forbidden in ("Traceback", SECRET, "\x1b"):
             self._hold(fault, f"no {forbidden!r} on the screen", forbidden not in screen, screen[:400])
 
-    async def _goes_on(self, fault: Fault) -> None:
-        self.driver.screen.prompt.query_one(TextArea).text = ""
+    async def _goes_on(self, fault: AnyFault) -> None:
+        self.driver.app.dashboard.prompt.query_one(TextArea).text = ""
         self.server.play(GOOD)
         self.ann.prompt("and now?")
         async with asyncio.timeout(20):
@@ -193,15 +237,53 @@ class Table:
         self._hold(fault, "usable at once", self.ann.state == "idle", self.ann.state)
         self.server.forget()
 
-    def _hold(self, fault: Fault, claim: str, holds: bool, found: object) -> None:
+    def _hold(self, fault: AnyFault, claim: str, holds: bool, found: object) -> None:
         if not holds:
             self.complaints.append(f"{fault.name}: {claim}: {found}")
 
 
+WORK_RULES: Final = """
+[permissions]
+allow = ["Bash", "Grep", "Glob"]
+deny = ["Bash(curl *)", "Write(secret.txt)"]
+[[hooks.PreToolUse]]
+matcher = "Glob"
+command = "sh {hook}"
+timeout = 0.5
+"""
+
+
 @contextlib.asynccontextmanager
-async def table(folder: Path) -> AsyncIterator[Table]:
+async def work_table(folder: Path) -> AsyncIterator[tuple[Table, Place]]:
+    """The same for calls that go wrong; no process may be left of them."""
+    hook, before = folder / "hook.sh", descendants()
+    async with table(folder, WORK_RULES.format(hook=hook)) as tried:
+        workspace = folder / "workspace"
+        (workspace / "notes.md").write_text("# Notes\n")
+        yield tried, Place(tried.session, workspace, hook, folder / "data" / HISTORY_FILE)
+    async with asyncio.timeout(5):
+        while left := descendants() - before:
+            await asyncio.sleep(0.02)
+    assert not left
+
+
+def descendants() -> set[int]:
+    """The processes that come from this one."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found, new = set[int](), {os.getpid()}
+    while new := {pid for pid, parent in parents.items() if parent in new}:
+        found |= new
+    return found
+
+
+@contextlib.asynccontextmanager
+async def table(folder: Path, more: str = "") -> AsyncIterator[Table]:
+    """A dashboard with both agents; `more` stands at the end of its settings."""
     async with FaultServer() as server, LoopbackServer(endless) as healthy:
-        made = planned(folder, server.base_url, healthy.base_url)
+        made = planned(folder, server.base_url, healthy.base_url, more)
         async with open_session(made) as session:
             app = AgentTuiApp(session)
             async with app.run_test(size=(180, 60)) as pilot:
@@ -250,3 +332,15 @@ def remembered(worker: Worker) -> list[str]:
             case _:
                 pass
     return told
+
+
+async def resumed(folder: Path) -> list[list[str]]:
+    """What comes back of the agents of this folder's last session."""
+    environ = {
+        "AGENT_TUI_DATA_DIR": str(folder / "data"),
+        "AGENT_TUI_CONFIG_DIR": str(folder / "config"),
+        "FAULT_KEY": SECRET,
+    }
+    made = plan(load_settings(None, environ=environ), Flags(workspace=folder / "workspace"), environ)
+    async with open_session(made, resume="") as session:
+        return [remembered(worker) for worker in session.workers]
