@@ -9,6 +9,7 @@ import weakref
 from pathlib import Path
 
 import pytest
+from textual.geometry import Region
 
 from agent_tui.screens import tidying
 from agent_tui.screens.tidying import EVERY, LATEST, QUIET, Tidying
@@ -78,3 +79,19 @@ async def test_memory_between_what_is_in_use_goes_back_to_the_system() -> None:
 
 def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def test_a_cache_of_many_rows_is_emptied_and_a_small_one_is_kept() -> None:
+    many = Region.intersection
+    assert many in tidying.large_caches()
+    assert len(tidying.large_caches()) >= 4
+    for count, left in ((tidying._MOST_CACHED + 1, 0), (10, 10)):
+        many.cache_clear()
+        for number in range(count):
+            many(Region(0, 0, number + 1, 1), Region(0, 0, 1, 1))
+        clock = Clock()
+        tidy = Tidying(lambda: 0.0, clock)
+        clock.now += EVERY
+        tidy.look()
+        await asyncio.sleep(0)
+        assert many.cache_info().currsize == left

@@ -58,7 +58,7 @@ def code_lines(
     return lines
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def _uncolored(line: str, width: int) -> list[Line]:
     """The rows of a line of code without colours, kept: open code is drawn again in each frame."""
     return _row([(line, "code")], width)

@@ -3,6 +3,7 @@
 Panes, screens and tasks that are gone are circles, which only a whole walk of the collector finds. It walks
 by itself when enough new objects outlived the young ones, and what start-up froze makes that a long time.
 What C then keeps free, between what is in use, goes back to the system: glibc alone only gives back its end.
+Textual's caches of thousands of rows are emptied before they are full of rows that nobody draws again.
 And what is large never lies between: glibc would put it there once the first of its size was freed.
 """
 
@@ -13,7 +14,7 @@ import functools
 import gc
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import ctypes
@@ -22,6 +23,8 @@ EVERY: Final = 20.0
 """Seconds between two walks while anything is drawn; one takes 10 to 50 ms."""
 _LARGE: Final = 128 * 2**10
 """Bytes of memory that is asked of the system for itself; glibc begins with that, but moves on."""
+_MOST_CACHED: Final = 1024
+"""Entries that a cache of Textual's or Rich's may have after a walk; some are made for 16,384."""
 _M_MMAP_THRESHOLD: Final = -3
 """From glibc's malloc.h."""
 QUIET: Final = 0.3
@@ -48,15 +51,34 @@ class Tidying:
 
 
 def warm_up() -> None:
-    """Tell malloc, in a thread, what is large."""
+    """Look for caches, and tell malloc what is large; for a thread."""
+    large_caches()
     if (libc := _glibc()) is not None:
         libc.mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def _tidy() -> None:
+    for cache in large_caches():
+        if cache.cache_info().currsize > _MOST_CACHED:
+            cache.cache_clear()
     gc.collect()
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
+
+
+@functools.cache
+def large_caches() -> list[functools._lru_cache_wrapper[Any]]:
+    """The caches of Textual and Rich, of what is drawn, that would hold more than is kept."""
+    from rich.segment import Segment
+    from textual import _segment_tools
+    from textual.css.scalar import Scalar
+    from textual.geometry import Region
+    from textual.strip import Strip
+
+    owners = (Region, Strip, Segment, Scalar, _segment_tools)
+    members = [getattr(each, "__func__", each) for owner in owners for each in vars(owner).values()]
+    caches = [each for each in members if isinstance(each, functools._lru_cache_wrapper)]
+    return [each for each in caches if (each.cache_parameters()["maxsize"] or 0) > _MOST_CACHED]
 
 
 @functools.cache
