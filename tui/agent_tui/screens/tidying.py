@@ -23,7 +23,7 @@ EVERY: Final = 20.0
 """Seconds between two walks while anything is drawn; one takes 10 to 50 ms."""
 _LARGE: Final = 128 * 2**10
 """Bytes of memory that is asked of the system for itself; glibc begins with that, but moves on."""
-_MOST_CACHED: Final = 1024
+_MOST_CACHED: Final = 256
 """Entries that a cache of Textual's or Rich's may have after a walk; some are made for 16,384."""
 _M_MMAP_THRESHOLD: Final = -3
 """From glibc's malloc.h."""
