@@ -24,6 +24,7 @@ from textual import events
 from textual.widgets import TextArea
 
 from agent_tui.app import AgentTuiApp
+from agent_tui.screens import tidying
 from agent_tui_core.agent import loop as loop_room
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, Plan, plan
@@ -309,7 +310,11 @@ async def _closed(server: FaultServer) -> bool:
 
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same program with less patience: 0.4 s of silence in place of five minutes."""
+    """The same program with less patience: 0.4 s of silence in place of five minutes.
+
+    It does not tidy up: the memory of a whole suite takes a hundred times as long to walk as its own.
+    """
+    monkeypatch.setattr(tidying, "EVERY", float("inf"))
     monkeypatch.setattr(loop_room, "FIRST_DELAY", 0.01)
     client = functools.partial(http_room.http_client, connect_timeout=2.0, idle_timeout=0.4)
     monkeypatch.setattr(http_room, "http_client", client)
