@@ -77,7 +77,7 @@ class WorkFault:
 
 
 def _pipe(place: Place) -> None:
-    os.mkfifo(place.workspace / "pipe")
+    os.mkfifo(_new(place, "pipe"))
 
 
 def _huge(place: Place) -> None:
@@ -86,7 +86,7 @@ def _huge(place: Place) -> None:
 
 
 def _loop(place: Place) -> None:
-    (place.workspace / "loop").symlink_to("loop")
+    _new(place, "loop").symlink_to("loop")
 
 
 def _noise(place: Place) -> None:
@@ -94,7 +94,14 @@ def _noise(place: Place) -> None:
 
 
 def _outside(place: Place) -> None:
-    (place.workspace / "out").symlink_to(place.history)
+    _new(place, "out").symlink_to(place.history)
+
+
+def _new(place: Place, name: str) -> Path:
+    """Where this file will be; a row can come twice."""
+    path = place.workspace / name
+    path.unlink(missing_ok=True)
+    return path
 
 
 def _tools() -> list[WorkFault]:

@@ -35,8 +35,7 @@ async def test_every_fault_ends_in_words_and_harms_nobody_else(
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tasks = asyncio.all_tasks()
     async with table(tmp_path) as tried:
-        for fault in rows:
-            await tried.meet(fault)
+        await tried.meet_all(rows, tried.meet)
         tried.session.workers[1].interrupt()
         await settled(tried.session)
         entries = [remembered(worker) for worker in tried.session.workers]

@@ -32,8 +32,7 @@ async def test_a_call_that_goes_wrong_is_told_and_harms_nobody_else(
     rows = [fault for fault in WORK_FAULTS if fault.layer == layer and (boxed or not fault.boxed)]
     tasks = asyncio.all_tasks()
     async with work_table(tmp_path) as (tried, place):
-        for fault in rows:
-            await tried.meet_work(fault, place)
+        await tried.meet_all(rows, lambda fault: tried.meet_work(fault, place))
         tried.session.workers[1].interrupt()
         await settled(tried.session)
         entries = [remembered(worker) for worker in tried.session.workers]
