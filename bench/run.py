@@ -36,10 +36,10 @@ WHOLE: tuple[tuple[str, list[str]], ...] = (
 QUICKLY: tuple[tuple[str, list[str]], ...] = (
     ("sse.py", []),
     ("client.py", []),
-    ("panes.py", ["--agents", "32", "--seconds", "2"]),
+    ("panes.py", ["--agents", "32", "--seconds", "1"]),
     ("plain.py", ["--panes", "8", "--seconds", "1"]),
     ("waiting.py", []),
-    ("startup.py", ["--rounds", "2"]),
+    ("startup.py", ["--rounds", "1"]),
     ("history.py", []),
     ("memory.py", []),
 )

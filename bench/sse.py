@@ -21,7 +21,7 @@ from tables import QUICK, Table, alternating, processor_seconds
 
 from agent_tui_core.wire.sse import SseParser
 
-EVENTS = 2_000 if QUICK else 8_000
+EVENTS = 1_000 if QUICK else 8_000
 ROUNDS = 5
 CUTS: tuple[tuple[str, int], ...] = (
     ("an event a chunk", 0),

@@ -27,10 +27,10 @@ sys.path[:0] = [str(ROOT / "core"), str(ROOT / "tests")]
 from loopback import HANG, Answer, LoopbackServer, Request, json_answer, text  # noqa: E402
 
 IDLE_AGENTS = 16
-IDLE_SECONDS = 3.0 if QUICK else 10.0
+IDLE_SECONDS = 2.0 if QUICK else 10.0
 REST_SECONDS = 0.25
-SETTLE_SECONDS = 4.0 if QUICK else 10.0
-INTERRUPTS = 3 if QUICK else 12
+SETTLE_SECONDS = 2.5 if QUICK else 10.0
+INTERRUPTS = 2 if QUICK else 12
 """With each key."""
 KEYS = {"esc": b"\x1b", "f8": b"\x1b[19~"}
 """Stop the chosen agent; stop all, which is a sequence that Textual need not wait for the end of."""
