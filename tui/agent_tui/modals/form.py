@@ -264,16 +264,4 @@ class FormModal(ArmedScreen[Outcome]):
 
     def scroll_by_key(self, key: str) -> bool:
         """All of it can be read without a mouse."""
-        body = self.query_one("#body", VerticalScroll)
-        scrolls = {
-            "up": body.scroll_up,
-            "down": body.scroll_down,
-            "pageup": body.scroll_page_up,
-            "pagedown": body.scroll_page_down,
-            "home": body.scroll_home,
-            "end": body.scroll_end,
-        }
-        if (scroll := scrolls.get(key)) is None:
-            return False
-        scroll(animate=False)
-        return True
+        return self.scroll_part(self.query_one("#body", VerticalScroll), key)

@@ -61,7 +61,6 @@ class TrustModal(YesNoScreen):
     ) -> None:
         super().__init__(on_typed=on_typed, on_pasted=on_pasted, clock=clock)
         self._root = root
-        self._said = ""
         self._preview = Preview(_lines(root, would_run, problems), id="preview")
 
     def compose(self) -> ComposeResult:
