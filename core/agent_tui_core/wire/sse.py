@@ -17,6 +17,8 @@ _MOST_RETRY_DIGITS = 15
 _LF: Final = 0x0A
 _CR: Final = 0x0D
 _NOTHING: Final = ()
+_LONG: Final = 64 * 2**10
+"""Bytes that are not copied without need."""
 
 
 class ServerSentEvent(msgspec.Struct, frozen=True, gc=False):
@@ -200,6 +202,8 @@ class SseParser:
         """
         if lines[:6] != b"data: " or len(lines) > self._limit:
             return None
+        if len(lines) > _LONG and (end := lines.find(b"\n")) > len(lines) // 2:
+            return self._usual_long(lines, end)
         body, committed = lines[6:-2], self._id
         try:  # half the price of naming an error handler
             if _LF not in body:
@@ -213,6 +217,20 @@ class SseParser:
             return None
         self.last_event_id = committed
         return usual
+
+    def _usual_long(self, lines: bytes, end: int) -> list[ServerSentEvent] | None:
+        """Do the same where nearly all is one line, which ends at `end`: that one is copied once."""
+        if lines[end + 1] != _LF:
+            return None
+        try:
+            first = ServerSentEvent("message", str(memoryview(lines)[6:end], "utf-8"), self._id)
+        except UnicodeDecodeError:
+            return None
+        others = self._usual(rest) if (rest := lines[end + 2 :]) else []
+        if others is None:
+            return None
+        self.last_event_id = self._id
+        return [first, *others]
 
     def _take_lines(self, lines: bytes, events: list[ServerSentEvent]) -> None:
         for line in lines.split(b"\n")[:-1]:
