@@ -54,6 +54,8 @@ def read_file(raw: str, path: Path) -> tuple[bytes, os.stat_result]:
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(MAX_FILE_BYTES), state
+    except OSError as error:  # a disk that fails, and what only looks like a file, as in /sys
+        raise _explained(raw, path, error) from error
     finally:
         os.close(descriptor)
 
@@ -164,8 +166,10 @@ def _explained(raw: str, path: Path, error: OSError) -> ToolError:
     match error.errno:
         case errno.ENOENT:
             return missing(raw, path)
-        case errno.ENOTDIR | errno.ELOOP:
+        case errno.ENOTDIR:
             return ToolError(f"{raw}: a part of this path is a file, or has just become a link")
+        case errno.ELOOP:
+            return ToolError(f"{raw}: a part of this path leads to itself, or has just become a link")
         case errno.EISDIR:
             return is_folder(raw, path)
         case _:

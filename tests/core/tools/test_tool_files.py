@@ -17,6 +17,9 @@ from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.files import EDIT, READ, WRITE
 from agent_tui_core.tools.previews import preview_call
 
+UNREADABLE = Path("/sys/class/net/lo/speed")
+"""A regular file, by what the kernel says of it, whose reading fails."""
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
@@ -197,6 +200,14 @@ async def test_a_link_inside_the_workspace_is_followed_and_stays_a_link(workspac
     await call(WRITE, workspace, file_path="link.txt", content="new\n")
     assert (workspace / "real.txt").read_text() == "new\n"
     assert (workspace / "link.txt").is_symlink()
+
+
+@pytest.mark.skipif(not UNREADABLE.is_file(), reason="no file that opens and cannot be read")
+async def test_a_file_that_opens_and_cannot_be_read_is_said_in_words(workspace: Path) -> None:
+    given = {"file_path": str(UNREADABLE), "old_string": "a", "new_string": "b"}
+    assert "Invalid argument" in await refused(READ, workspace, file_path=str(UNREADABLE))
+    with pytest.raises(ToolError, match="speed: Invalid argument"):
+        await preview(EDIT, workspace, **given)
 
 
 def test_a_folder_that_becomes_a_link_after_it_was_judged_is_refused(workspace: Path, tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from agent_tui_core.errors import ToolError
 from agent_tui_core.events import ApprovalPreview
 from agent_tui_core.tools.base import Tool, ToolContext
 from agent_tui_core.tools.files import EDIT, WRITE
@@ -48,3 +51,19 @@ async def test_a_tool_without_a_preview_shows_its_input(tmp_path: Path) -> None:
     bare = Tool("T", "", {}, run=lambda given: given)
     shown = await preview_call(bare, {"é": [1]}, ToolContext(tmp_path))
     assert shown == ApprovalPreview("text", '{\n  "é": [\n    1\n  ]\n}')
+
+
+async def test_a_preview_that_breaks_is_a_call_that_cannot_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(_input: object, _context: object) -> ApprovalPreview:
+        raise ZeroDivisionError("a mistake")
+
+    tool = Tool("T", "", {}, run=lambda given: given, preview=broken)
+    shown = ApprovalPreview("text", "")
+    with pytest.raises(
+        ToolError, match=r"what T would do cannot be shown, so .*: ZeroDivisionError: a mistake"
+    ):
+        await preview_call(tool, {}, ToolContext(tmp_path))
+    assert await preview_changed(tool, {}, ToolContext(tmp_path), shown)
+    assert "the preview of T broke" in caplog.text
