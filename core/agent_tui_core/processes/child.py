@@ -93,6 +93,10 @@ class Child:
 
     def members(self) -> list[int]:
         """Return who of its group lives, or of its sandbox, whatever they did to leave; wardens left out."""
+        # Who forks and ends while the table is read gives its child to a parent that was looked at already.
+        return self._members() or self._members()
+
+    def _members(self) -> list[int]:
         if self._boxed:
             return [pid for pid in descendants(self.pid) if number_inside(pid) not in _WARDENS]
         if self._gone or not self.signal(0):

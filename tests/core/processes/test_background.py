@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_tui_core.processes import child
 from agent_tui_core.processes.background import MOST_LEFT
 from agent_tui_core.processes.recent import RecentOutput
 from agent_tui_core.runtime.sandboxing import LeftBehind
@@ -88,6 +90,18 @@ async def test_a_daemon_is_left_running_and_listed_in_a_sandbox(bash: Shell, lea
     assert "Left running" in await bash.output(leave.format(mark, daemon))
     await bash.background.end_all()
     await until(lambda: marked(mark) == [], 2.5)
+
+
+@BOTH
+async def test_who_was_not_seen_in_one_look_is_left_running_all_the_same(
+    bash: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = itertools.count()
+    for name in ("descendants", "group_members"):
+        look = getattr(child, name)
+        monkeypatch.setattr(child, name, lambda pid, look=look: look(pid) if next(looks) % 2 else [])
+    assert "Left running" in await bash.output(f"sleep 1{new_mark()} &")
+    assert next(looks) > 2
 
 
 @BOTH
