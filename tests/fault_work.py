@@ -110,15 +110,15 @@ def _tools() -> list[WorkFault]:
 
     edit = ("Edit", {"file_path": "notes.md", "old_string": "not there", "new_string": "x"})
     return [
-        WorkFault("tools", "a file that is not there", read("absent.md"), "error", "absent.md"),
-        WorkFault("tools", "a folder in place of a file", read("."), "error"),
+        WorkFault("tools", "a file that is not there", read("absent.md"), "error", "there is no absent.md"),
+        WorkFault("tools", "a folder in place of a file", read("."), "error", "is a folder"),
         WorkFault("tools", "a pipe in place of a file", read("pipe"), "error", before=_pipe),
-        WorkFault("tools", "a file of two gigabytes", read("huge"), "error", before=_huge),
-        WorkFault("tools", "a link to itself", read("loop"), "error", before=_loop),
+        WorkFault("tools", "a file of two gigabytes", read("huge"), "error", "too large", before=_huge),
+        WorkFault("tools", "a link to itself", read("loop"), "error", "leads to itself", before=_loop),
         WorkFault("tools", "a link that leads out", read("out"), "error", "leads out", before=_outside),
         WorkFault("tools", "a file of noise", read("noise"), "error", before=_noise),
         WorkFault("tools", "words that are not there", edit, "error"),
-        WorkFault("tools", "arguments that are no JSON", ("Read", '{"file_path": '), "error"),
+        WorkFault("tools", "arguments that are no JSON", ("Read", '{"file_path": '), "error", "be read"),
         WorkFault("tools", "arguments of another shape", ("Read", {"file_path": [7]}), "error", "not fit"),
         WorkFault("tools", "no arguments", ("Read", ""), "error", "not fit"),
         WorkFault("tools", "a tool that does not exist", ("Fly", {"to": "the moon"}), "error", "fly"),

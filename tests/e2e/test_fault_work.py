@@ -12,6 +12,7 @@ import pytest
 from boxes import why_no_sandbox
 from fault_dashboard import impatient, remembered, resumed, work_table
 from fault_kinds import Layer
+from fault_leftovers import nobody_lives_in
 from fault_work import WORK_FAULTS
 from sessions import settled
 
@@ -39,6 +40,7 @@ async def test_a_call_that_goes_wrong_is_told_and_harms_nobody_else(
     record_property("faults", (layer, len(rows), len(tried.complaints)))
     assert not tried.complaints, "\n".join(tried.complaints)
     assert asyncio.all_tasks() - tasks == set()
+    await nobody_lives_in(tmp_path)
     for name in ("ran", "secret.txt", ".git"):
         assert not (tmp_path / "workspace" / name).exists(), name
     assert await resumed(tmp_path) == entries
