@@ -78,6 +78,23 @@ async def test_a_pane_has_as_many_widgets_for_a_book_as_for_a_word() -> None:
         assert len(set(counts)) == 1
 
 
+async def test_a_frame_makes_rows_only_of_what_changed() -> None:
+    app = Stage(1)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        view = app.views[0]
+        say(app.transcripts[0], PARAGRAPH * 500)
+        while view.tick() or view.behind:
+            pass
+        before = [id(row) for row in view._rows]
+        kept = list(view._rows)  # so that no row's place in memory is taken by another
+        say(app.transcripts[0], "A last word.")
+        view.tick()
+        fresh = [row for row in view._rows if id(row) not in before]
+        assert len(kept) == 24
+        assert len(fresh) <= 4
+
+
 def blocks_kept(tokens: int) -> int:
     """How many allocated blocks a stream leaves, from its bytes to a transcript that was read."""
     parser, stream, reply, outbox = SseParser(), ChatStream(), Accumulator(), Outbox("a")

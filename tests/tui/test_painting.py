@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,77 @@ async def test_the_clock_leaves_one_painting_to_a_key_that_waits(monkeypatch: py
         async with asyncio.timeout(5):
             while app.keyboard.waits() or painted[-1] != "h":
                 await asyncio.sleep(0)
+
+
+async def test_a_frame_is_painted_at_its_end_and_sends_no_message(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "scout", "builder")
+    async with dashboard(session) as driver:
+        for worker in driver.workers:
+            worker.begin("go")
+            worker.say("first")
+        await driver.shows("first")
+        await driver.drawn()
+        screen = driver.screen
+        screen._update_timer.stop()
+        for worker in driver.workers:
+            worker.say(" and more")
+        assert screen._message_queue.empty()
+        driver.app.feed._on_time()
+        assert not screen._dirty_widgets
+        assert not screen._compositor._dirty_regions
+        assert screen._message_queue.empty()
+        assert driver.text().count("first and more") == 2
+
+
+@pytest.mark.parametrize("reason", ["a key", "a layout", "a batch", "a question over it"])
+async def test_a_frame_leaves_to_the_clock_what_it_may_not_paint(tmp_path: Path, reason: str) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "scout")
+    async with dashboard(session) as driver:
+        app, screen, worker = driver.app, driver.screen, driver.workers[0]
+        worker.begin("go")
+        worker.say("first")
+        await driver.shows("first")
+        if reason == "a question over it":
+            app.action_help()
+            await driver.until(lambda: len(app.screen_stack) == 2)
+        await driver.drawn()
+        worker.say(" and more")
+        with app.batch_update() if reason == "a batch" else nullcontext():
+            if reason == "a key":
+                app.keyboard.came()
+                app.feed._on_time()  # breaks off
+            elif reason == "a layout":
+                screen._layout_required = True
+            app.feed._on_time()
+            assert screen._dirty_widgets
+        if reason == "a question over it":
+            await driver.press("escape")
+        await driver.until(lambda: not screen._dirty_widgets and not screen._layout_required)
+        assert "first and more" in driver.text()
+
+
+async def test_a_painting_that_fails_is_told_to_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "scout")
+    async with dashboard(session) as driver:
+        worker = driver.workers[0]
+        worker.begin("go")
+        worker.say("first")
+        await driver.shows("first")
+        await driver.drawn()
+        told: list[Exception] = []
+        error = RuntimeError("a bug")
+
+        def fail(_painter: Painter) -> None:
+            raise error
+
+        with monkeypatch.context() as patched:
+            patched.setattr(driver.app, "_handle_exception", told.append)
+            patched.setattr(Painter, "render_partial_update", fail)
+            worker.say(" and more")
+            driver.app.feed._on_time()
+        assert told == [error]
 
 
 @pytest.mark.parametrize("whole", [True, False])

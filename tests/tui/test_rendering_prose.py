@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tui.panes.lines import Line
 from agent_tui.panes.prose import TAIL_LIMIT, ProsePart, ReasoningPart
-from agent_tui.panes.sheet import Part, Sheet, Spot
+from agent_tui.panes.rows import Spot
+from agent_tui.panes.sheet import Part, Sheet
 from agent_tui_core.runtime.entries import ProseEntry
 from markdown_texts import CUTS, TEXTS, has_control, slices
 
@@ -59,6 +61,19 @@ def test_a_sheet_that_follows_shows_what_a_new_one_shows(text: str, cuts: list[i
         row.line for row in fresh.rows_between(None, None)
     ]
     assert sheet.total == len(list(sheet.rows_between(None, None)))
+
+
+@pytest.mark.parametrize("following", [True, False])
+def test_every_row_of_a_closed_block_of_code_has_its_colours_at_once(following: bool) -> None:
+    rows = "".join(f"x{number} = {number}\n" for number in range(6))
+    sheet = Sheet()
+    sheet.resize(30)
+    sheet.add(ProsePart(ProseEntry("text", [f"```python\n{rows}```\n\nEnd."], closed=True), gap=False))
+    if not following:
+        sheet.to_start()
+    code = [row.line for row in sheet.window(20) if " = " in row.line.text]
+    assert len(code) == 6
+    assert all(len(line.segments) > 4 for line in code)
 
 
 @settings(max_examples=100, deadline=None)

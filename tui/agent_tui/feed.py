@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Protocol
 
 from agent_tui.ports import Agent
 from agent_tui_core.events import AgentState, Event, ReasoningDelta, TextDelta
@@ -129,6 +130,18 @@ class AgentFeed:
 View = Callable[[], object]
 
 
+class Canvas(Protocol):
+    """What a frame draws on."""
+
+    def begin_frame(self) -> None:
+        """From now on what is drawn need not be painted: the frame has an end."""
+        ...
+
+    def end_frame(self) -> None:
+        """The frame is over, or was broken off: paint what it drew."""
+        ...
+
+
 class Feed:
     """The frame clock of the app and the agents that it folds."""
 
@@ -149,6 +162,7 @@ class Feed:
         self._behind: set[str] = set()
         """Views whose agent was folded since they were ticked."""
         self._watchers: list[View] = []
+        self._canvas: Canvas | None = None
         self._reported: set[str] = set()
         self._handle: asyncio.TimerHandle | None = None
         self._due = 0.0
@@ -190,6 +204,10 @@ class Feed:
         """Call this at the end of every frame."""
         self._watchers.append(view)
 
+    def draw_on(self, canvas: Canvas) -> None:
+        """Tell it when a frame of the clock begins and ends; one that a key asked for is painted with it."""
+        self._canvas = canvas
+
     def wake(self) -> None:
         """Something happened: have a frame soon. Cheap, and safe to call from any task of the loop."""
         self._schedule(max(0.0, self._last + self.period - time.monotonic()))
@@ -230,7 +248,11 @@ class Feed:
         # A late frame says that the loop is full, with drawing or with work: both ask for fewer frames.
         # A person comes before it, but not twice: somebody who types all the time sees the frames as well.
         late = max(0.0, time.monotonic() - self._due)
+        if self._canvas is not None:
+            self._canvas.begin_frame()
         self._frame(late, self._in_turn(), breaks_off=not self._stood_back)
+        if self._canvas is not None:
+            self._canvas.end_frame()
 
     def _in_turn(self) -> list[str]:
         """The views of this frame: with many, half of them, so that frames are short and keys not late."""

@@ -144,10 +144,37 @@ class QuickScreen(Screen[ScreenResultType]):
 
     _answers_until = float("-inf")
     _stood_back = False
+    _in_frame = False
 
     def answer(self) -> None:
         """A key came, or the like: do not let the person wait for what it does."""
         self._answers_until = time.monotonic() + _ANSWER_SECONDS
+
+    def begin_frame(self) -> None:
+        """Several widgets will draw now: paint when all did."""
+        self._in_frame = True
+
+    def end_frame(self) -> None:
+        """Paint what they drew, in this turn of the loop; what asks for more waits for Textual's clock."""
+        self._in_frame = False
+        more = self._layout_required or self._scroll_required or self._repaint_required
+        if more or self._callbacks or self._recompose_required or not self._may_paint():
+            self.check_idle()
+        elif self._dirty_widgets:
+            try:
+                super()._on_timer_update()
+            except Exception as error:  # noqa: BLE001 - as Textual does when its clock paints
+                self.app._handle_exception(error)
+
+    def _may_paint(self) -> bool:
+        app = self.app
+        waits = isinstance(app, QuickApp) and app.keyboard.waits()
+        return not waits and not app._batch_count and app.screen is self
+
+    def check_idle(self) -> None:
+        """Do what `MessagePump.check_idle` does, but not for each widget of a frame."""
+        if not self._in_frame:
+            super().check_idle()
 
     async def _on_idle(self, event: events.Idle) -> None:  # noqa: ARG002 - Textual calls its own as well
         if self._dirty_widgets and not self.app._batch_count and time.monotonic() < self._answers_until:

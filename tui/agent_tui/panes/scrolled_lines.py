@@ -19,7 +19,8 @@ from textual.strip import Strip
 from agent_tui.panes.lines import BLANK, Line, cut_segments, printable
 from agent_tui.panes.painting import Painted
 from agent_tui.panes.palette import DECORATION, Palette
-from agent_tui.panes.sheet import Row, Sheet, Spot
+from agent_tui.panes.rows import Row, Spot
+from agent_tui.panes.sheet import Sheet
 
 WHEEL_ROWS = 3
 _BITS = 24
@@ -101,7 +102,11 @@ class ScrolledLines(Painted):
             return False
         if size != self._shown:
             self._take_size(size)
-        old_rows, old_thumb, old_marker = self._rows, self._thumb, self._marker
+        return self._show()
+
+    def _show(self) -> bool:
+        """The same, of a size that is taken."""
+        size, old_rows, old_thumb, old_marker = self._shown, self._rows, self._thumb, self._marker
         self._arrange()
         changed = _changed_rows(old_rows, self._rows, size.height)
         if old_marker != self._marker:
@@ -119,7 +124,7 @@ class ScrolledLines(Painted):
 
     @property
     def _height(self) -> int:
-        return max(1, self.size.height)
+        return max(1, self._shown.height)
 
     def _take_size(self, size: Size) -> None:
         self._shown = size
@@ -163,8 +168,8 @@ class ScrolledLines(Painted):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Give the compositor strips, from the rows of the last tick."""
-        if self.size != self._shown:
-            self._take_size(self.size)
+        if (size := self.size) != self._shown:
+            self._take_size(size)
             self._arrange()
         if self.gutter.width or self.gutter.height:
             return super().render_lines(crop)

@@ -6,31 +6,18 @@ show what is on screen. About `ROWS_KEPT` rows stay drawn; the rest are drawn ag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
 
 from agent_tui.panes.lines import Line
+from agent_tui.panes.rows import Row, Spot, UnitRows
 from agent_tui.panes.units import Unit
 
 ROWS_KEPT = 2_000
 _MEASURED = 20_000
 """Characters that are drawn at once only to count their rows."""
 _MOST_MEASURED = 200
-
-
-class Spot(NamedTuple):
-    """A row of the sheet."""
-
-    entry: int
-    unit: int
-    row: int
-
-
-class Row(NamedTuple):
-    """A row on the screen: where it comes from and what it shows."""
-
-    spot: Spot
-    line: Line
 
 
 class Part(Protocol):
@@ -75,6 +62,7 @@ class Sheet:
         self._anchor = Spot(0, 0, 0)
         self._drawn: dict[Unit, int] = {}
         self._above: int | None = 0
+        self._shown: dict[Unit, UnitRows] = {}
 
     def __len__(self) -> int:
         return len(self._placed)
@@ -230,13 +218,16 @@ class Sheet:
                 return
             yield row
 
-    def _rows(self, spot: Spot) -> Iterator[Row]:
+    def _rows(
+        self, spot: Spot, lines_of: Callable[[int, int], Sequence[Line]] | None = None
+    ) -> Iterator[Row]:
+        lines_of = lines_of or self._lines
         for entry in range(spot.entry, len(self._placed)):
             self._build(entry)
             number = spot.unit if entry == spot.entry else 0
             while number < len(self._placed[entry].part.units):
                 skipped = spot.row if (entry, number) == spot[:2] else 0
-                for row, line in enumerate(self._lines(entry, number)[skipped:], skipped):
+                for row, line in enumerate(lines_of(entry, number)[skipped:], skipped):
                     yield Row(Spot(entry, number, row), line)
                 number += 1
 
@@ -261,21 +252,36 @@ class Sheet:
                     yield Row(Spot(entry, number, row), lines[row])
 
     def _rows_from(self, spot: Spot, height: int) -> list[Row]:
-        return [self._seen(row) for row, _ in zip(self._rows(spot), range(height), strict=False)]
+        return list(islice(self._rows(spot, self._seen), height))
 
     def _last_rows(self, height: int) -> list[Row]:
-        rows = [self._seen(row) for row in self._backward(Spot(len(self._placed), 0, 0), height)]
+        """What `_backward` gives from the end, the right way round; a frame of a stream makes few of them."""
+        shown: dict[Unit, UnitRows] = {}
+        rows: list[Row] = []
+        for entry, number in self._upward():
+            unit, lines = self._placed[entry].part.units[number], self._seen(entry, number)
+            known = self._shown.get(unit)
+            if known is None or known.lines is not lines or known.place != (entry, number, height):
+                known = UnitRows((entry, number, height), lines)
+            shown[unit] = known
+            rows += known.rows
+            if len(rows) >= height:
+                break
+        self._shown = shown
+        del rows[height:]
         rows.reverse()
         return rows
 
-    def _seen(self, row: Row) -> Row:
-        """The row with its late colours, now that it comes on screen."""
-        unit = self._placed[row.spot.entry].part.units[row.spot.unit]
-        if unit.late and not unit.colored:
-            lines = unit.draw(self.width, seen=True)
-            if row.spot.row < len(lines):
-                return Row(row.spot, lines[row.spot.row])
-        return row
+    def _upward(self) -> Iterator[tuple[int, int]]:
+        for entry in range(len(self._placed) - 1, -1, -1):
+            self._build(entry)
+            for number in range(len(self._placed[entry].part.units) - 1, -1, -1):
+                yield entry, number
+
+    def _seen(self, entry: int, number: int) -> Sequence[Line]:
+        """The lines with their late colours, now that some come on screen."""
+        lines, unit = self._lines(entry, number), self._placed[entry].part.units[number]
+        return unit.draw(self.width, seen=True) if unit.late and not unit.colored else lines
 
     # --- drawing and dropping -------------------------------------------------------------------------------
 

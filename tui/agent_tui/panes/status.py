@@ -6,7 +6,7 @@ Both are one cell high for ever and are drawn anew only when their words change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -168,9 +168,9 @@ class KeyRow(Row):
         self._actions = actions
         self._places: list[tuple[int, int, Action]] = []
 
-    def report(self, lit: Callable[[Action], bool], useful: Callable[[Action], bool]) -> None:
-        """Write the row. `lit` actions stand out; those that are not `useful` now are dim."""
-        if not self._tells([(lit(action), useful(action)) for action in self._actions]):
+    def report(self, lit: Collection[str], useless: Collection[str]) -> None:
+        """Write the row. Actions with a `lit` id stand out; those that are `useless` now are dim."""
+        if not self._tells((lit, useless)):
             return
 
         def write(width: int) -> Content:
@@ -180,12 +180,12 @@ class KeyRow(Row):
             at = 0
             for action in shown:
                 key, label = f" {action.first_key} ", f"{action.label} "
-                if lit(action):
+                if action.id in lit:
                     styles = (_LOUD, _LOUD)
-                elif useful(action):
-                    styles = ("bold $text-accent", "")
-                else:
+                elif action.id in useless:
                     styles = ("$text-muted", "$text-muted")
+                else:
+                    styles = ("bold $text-accent", "")
                 parts += [(key, styles[0]), (label, styles[1])]
                 self._places.append((at, at + cell_len(key + label), action))
                 at += cell_len(key + label)

@@ -54,17 +54,20 @@ class TranscriptView(ScrolledLines):
 
         A view that has no size keeps the transcript dirty and costs nothing.
         """
-        if not self.size.width or not self.size.height or not self.is_attached:
+        size = self.size
+        if not size.width or not size.height or not self.is_attached:
             return False
         dirty = self.transcript.dirty
         second = int(self._clock())
         if second != self._second:
             self._second = second
             dirty |= self._live_calls
-        if not dirty and self.size == self._shown:
+        if size != self._shown:
+            self._take_size(size)
+        elif not dirty:
             return False
         self._read()
-        return self._show_read()
+        return self._then_go_on(self._show())
 
     def toggle(self, entry_index: int) -> bool:
         """Fold or unfold a tool call or a reasoning; return whether there was something to fold."""
@@ -90,15 +93,15 @@ class TranscriptView(ScrolledLines):
 
     def show_changes(self) -> bool:
         """Read what is new before anything is drawn for a new size, and go on with a text that is behind."""
-        if self.size.width and self.size != self._shown:
-            self._take_size(self.size)
+        size = self.size
+        if size.width and size != self._shown:
+            self._take_size(size)
             self._read()
         elif self.behind:
             self._read()
-        return self._show_read()
+        return self._then_go_on(super().show_changes())
 
-    def _show_read(self) -> bool:
-        painted = super().show_changes()
+    def _then_go_on(self, painted: bool) -> bool:
         self._go_on_with({row.spot.entry for row in self._rows})
         return painted
 

@@ -6,7 +6,6 @@ keyboard for ever; the *chosen* agent is a selection that prompt, keys and zoom 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
@@ -77,6 +76,7 @@ class DashboardScreen(QuickScreen[None]):
         yield self._keys
 
     async def on_mount(self) -> None:
+        self.feed.draw_on(self)
         self.feed.watch(self.report)
         await self.follow_session()
 
@@ -164,7 +164,7 @@ class DashboardScreen(QuickScreen[None]):
         if self._roster.display:
             self._roster.report(feeds, self._chosen_id, self.feed.wall())
         busy = chosen is not None and chosen.agent.busy
-        useful: Mapping[str, bool] = {
+        useful = {
             "interrupt": busy,
             "approvals": waiting > 0,
             "stop_all": self.session.running > 0,
@@ -172,8 +172,8 @@ class DashboardScreen(QuickScreen[None]):
             "zoom": len(feeds) > 1,
         }
         self._keys.report(
-            lit=lambda action: action.id == "approvals" and waiting > 0,
-            useful=lambda action: useful.get(action.id, True),
+            lit=["approvals"] if waiting else [],
+            useless=[action for action, holds in useful.items() if not holds],
         )
         self._address()
         self._give_back()
