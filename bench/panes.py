@@ -183,6 +183,7 @@ class Probe:
         self.loop = asyncio.get_running_loop()
         self.figures: dict[str, float] = {}
         self._lags: list[float] = []
+        self._due = 0.0
         self._cpu = self._paints = 0.0
         self._counting = False
         self._say = int(os.environ["BENCH_SAY"])

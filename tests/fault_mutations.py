@@ -84,15 +84,17 @@ def _what_is_no_http_passes(patch: pytest.MonkeyPatch) -> None:
 
         def __init__(self, protocol: object) -> None:
             self._parser = httptools.HttpResponseParser(protocol)
+            self._lost = False
 
         def __getattr__(self, name: str) -> Any:
             return getattr(self._parser, name)
 
         def feed_data(self, data: bytes) -> None:
             try:
-                self._parser.feed_data(data)
+                if not self._lost:
+                    self._parser.feed_data(data)
             except httptools.HttpParserError:
-                self.feed_data = lambda _: None  # type: ignore[method-assign]
+                self._lost = True
 
     patch.setattr(httptools, "HttpResponseParser", Deaf)
 

@@ -149,11 +149,12 @@ async def test_a_frame_is_painted_at_its_end_and_sends_no_message(tmp_path: Path
         screen._update_timer.stop()
         for worker in driver.workers:
             worker.say(" and more")
-        assert screen._message_queue.empty()
+        messages: asyncio.Queue[Any] = screen._message_queue
+        assert messages.empty()
         driver.app.feed._on_time()
         assert not screen._dirty_widgets
         assert not screen._compositor._dirty_regions
-        assert screen._message_queue.empty()
+        assert messages.empty()
         assert driver.text().count("first and more") == 2
 
 
