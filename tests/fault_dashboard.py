@@ -35,6 +35,7 @@ from agent_tui_core.runtime.worker import Worker
 from dashboard_pilot import Driver
 from fault_kinds import GOOD, SECRET, Fault
 from fault_server import FaultServer, chunked
+from fault_tls import certificates, trusted
 from fault_work import Place, WorkFault
 from loopback import DONE, Answer, LoopbackServer, Request, finish, text, tool_call, usage
 from sessions import Reader
@@ -294,9 +295,10 @@ def descendants() -> set[int]:
 
 
 @contextlib.asynccontextmanager
-async def table(folder: Path, more: str = "") -> AsyncIterator[Table]:
-    """A dashboard with both agents; `more` stands at the end of its settings."""
-    async with FaultServer() as server, LoopbackServer(endless) as healthy:
+async def table(folder: Path, more: str = "", *, tls: bool = False) -> AsyncIterator[Table]:
+    """A dashboard with both agents; `more` ends its settings, `tls` is what ann's server speaks."""
+    shown, trust = (certificates(), trusted(folder)) if tls else (None, contextlib.nullcontext())
+    async with trust, FaultServer(shown) as server, LoopbackServer(endless) as healthy:
         made = planned(folder, server.base_url, healthy.base_url, more)
         async with open_session(made) as session:
             app = AgentTuiApp(session)

@@ -12,7 +12,9 @@ from typing import Final, Literal, TypeAlias
 from fault_server import Step, chunked
 from loopback import DONE, finish, text, tool_call, usage
 
-Layer: TypeAlias = Literal["transport", "http", "stream", "tools", "hooks", "approvals", "history", "process"]
+Layer: TypeAlias = Literal[
+    "tls", "transport", "http", "stream", "tools", "hooks", "approvals", "history", "process"
+]
 Ending: TypeAlias = Literal["completed", "failed", "limit", "retried"]
 SECRET: Final = "sk-fault-0123456789abcdef"
 WHOLE: Final = text("Hel") + text("lo.") + finish() + usage(10, 5) + DONE

@@ -6,6 +6,7 @@ Refuses to run it. A mutation takes out a handling of ours, or the part of a lib
 from __future__ import annotations
 
 import functools
+import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ import pytest
 
 from agent_tui_core.agent import loop as loop_room
 from agent_tui_core.errors import BadRequest, ProviderUnreachable
+from agent_tui_core.providers import direct as direct_room
 from agent_tui_core.providers import exchange as exchange_room
 from agent_tui_core.providers import http as http_room
 from fault_kinds import Fault
@@ -142,7 +144,23 @@ def _nothing_is_unpacked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("httpx._models.SUPPORTED_DECODERS", {})
 
 
-_BROKEN: Final = ("broke before the answer", "went silent", "compressed", "does not speak")
+def _anybody_is_trusted(patch: pytest.MonkeyPatch) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    patch.setattr(direct_room, "_tls", lambda *_: context)
+
+
+def _nobody_is_trusted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(direct_room, "_tls", lambda *_: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+
+
+_BROKEN: Final = (
+    "broke before the answer",
+    "went silent",
+    "compressed",
+    "does not speak",
+    "cannot be trusted",
+)
 
 
 def _is_broken(fault: Fault) -> bool:
@@ -162,6 +180,12 @@ NETWORK_MUTATIONS: Final = (
     Mutation("endless drain", _endless_drain, named("silence after [DONE]")),
     Mutation("endless error bodies", _endless_error_bodies, named("an error body without end")),
     Mutation("waits as long as it is told", _waits_as_long_as_it_is_told, named("429 for a day")),
+    Mutation(
+        "anybody is trusted",
+        _anybody_is_trusted,
+        named("a certificate of nobody known", "a certificate of another name"),
+    ),
+    Mutation("nobody is trusted", _nobody_is_trusted, named("a whole answer over TLS")),
     Mutation("heads have no end", _heads_have_no_end, named("a header of a megabyte", "endless headers")),
     Mutation(
         "what is no HTTP passes",

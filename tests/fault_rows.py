@@ -11,6 +11,7 @@ from typing import Final
 from fault_kinds import BOMB, CALL, CUT, GOOD, SECRET, WHOLE, Ending, Fault
 from fault_server import CLOSE, HANG, RESET, UNREAD, Drip, Endless, Step, chunked, http
 from fault_streams import stream_faults
+from fault_tls import tls_faults
 
 
 def _transport() -> list[Fault]:
@@ -228,4 +229,4 @@ def _statuses() -> list[Fault]:
     return [Fault("http", *row) for row in rows]
 
 
-FAULTS: Final = (*_transport(), *_framing(), *_statuses(), *stream_faults())
+FAULTS: Final = (*tls_faults(), *_transport(), *_framing(), *_statuses(), *stream_faults())

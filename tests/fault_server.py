@@ -14,7 +14,7 @@ import asyncio
 import socket
 import ssl
 import struct
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from types import TracebackType
@@ -31,10 +31,17 @@ class Act(Enum):
     HANG = auto()
     """Silence until the client leaves: a half-open connection."""
     UNREAD = auto()
-    """As the first step: do not read the request before the next one."""
+    """As the first step: do not read the request before the next one, and have no handshake."""
 
 
 CLOSE, RESET, HANG, UNREAD = Act.CLOSE, Act.RESET, Act.HANG, Act.UNREAD
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """As the first step of a server that has several certificates: show this one."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +58,21 @@ class Endless:
     piece: bytes
 
 
-Step: TypeAlias = bytes | float | Act | Drip | Endless
+Step: TypeAlias = bytes | float | Act | Tls | Drip | Endless
 
 
 class FaultServer:
     """Plays one scenario for each connection, in the order in which they were given."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: Mapping[str, ssl.SSLContext] | None = None) -> None:
+        """`tls` holds certificates by name; where a scenario names none, the first is shown."""
         self.port = 0
         self.connections = 0
         """How many were accepted."""
         self.open_now = 0
         self.requests: list[bytes] = []
         """What clients said: head and body, of those scenarios that read it."""
-        self._tls = tls
+        self._tls = tls or {}
         self._scenarios: list[tuple[Step, ...]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -83,7 +91,7 @@ class FaultServer:
         return left
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, ssl=self._tls, limit=2**24)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=2**24)
         self.port = int(self._server.sockets[0].getsockname()[1])
         return self
 
@@ -108,6 +116,7 @@ class FaultServer:
         scenario = self._scenarios.pop(0) if self._scenarios else ()
         try:
             if scenario[:1] != (UNREAD,):
+                await self._shake_hands(scenario, writer)
                 self.requests.append(await _request(reader))
             await _play(scenario, reader, writer)
         except (OSError, EOFError):
@@ -115,6 +124,13 @@ class FaultServer:
         finally:
             writer.transport.abort() if scenario[-1:] == (RESET,) else writer.close()
             self.open_now -= 1
+
+    async def _shake_hands(self, scenario: Sequence[Step], writer: asyncio.StreamWriter) -> None:
+        match scenario:
+            case [Tls(name), *_]:
+                await writer.start_tls(self._tls[name])
+            case _ if self._tls:
+                await writer.start_tls(next(iter(self._tls.values())))
 
 
 async def _request(reader: asyncio.StreamReader) -> bytes:
@@ -127,7 +143,7 @@ async def _request(reader: asyncio.StreamReader) -> bytes:
 async def _play(scenario: Iterable[Step], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     for step in scenario:
         match step:
-            case Act.UNREAD | Act.CLOSE:
+            case Act.UNREAD | Act.CLOSE | Tls():
                 pass
             case Act.RESET:
                 linger = struct.pack("ii", 1, 0)

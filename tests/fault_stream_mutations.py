@@ -207,7 +207,11 @@ def _all_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 STREAM_MUTATIONS: Final = (
-    Mutation("any end is an end", _any_end_is_an_end, named("neither", "HTTP/1.0 cut")),
+    Mutation(
+        "any end is an end",
+        _any_end_is_an_end,
+        named("neither", "HTTP/1.0 cut", "an answer over TLS that a close ends"),
+    ),
     Mutation(
         "errors in a stream are skipped",
         _errors_in_a_stream_are_skipped,

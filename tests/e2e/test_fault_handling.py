@@ -31,7 +31,7 @@ async def test_a_fault_complains_when_its_handling_is_taken_out(
         folder = tmp_path / str(number)
         folder.mkdir()
         try:
-            async with table(folder) as tried:
+            async with table(folder, tls=fault.layer == "tls") as tried:
                 tried.patience = 2.0
                 await tried.meet(fault)
                 complained = any(mutation.holds_up or ": lag: " not in each for each in tried.complaints)

@@ -27,14 +27,14 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("layer", ["transport", "http", "stream"])
+@pytest.mark.parametrize("layer", ["tls", "transport", "http", "stream"])
 async def test_every_fault_ends_in_words_and_harms_nobody_else(
     tmp_path: Path, layer: Layer, record_property: Callable[[str, object], None]
 ) -> None:
     rows = [fault for fault in FAULTS if fault.layer == layer]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     tasks = asyncio.all_tasks()
-    async with table(tmp_path) as tried:
+    async with table(tmp_path, tls=layer == "tls") as tried:
         await tried.meet_all(rows, tried.meet)
         tried.session.workers[1].interrupt()
         await settled(tried.session)

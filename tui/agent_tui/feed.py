@@ -250,9 +250,11 @@ class Feed:
         late = max(0.0, time.monotonic() - self._due)
         if self._canvas is not None:
             self._canvas.begin_frame()
-        self._frame(late, self._in_turn(), breaks_off=not self._stood_back)
-        if self._canvas is not None:
-            self._canvas.end_frame()
+        try:
+            self._frame(late, self._in_turn(), breaks_off=not self._stood_back)
+        finally:
+            if self._canvas is not None:
+                self._canvas.end_frame()
 
     def _in_turn(self) -> list[str]:
         """The views of this frame: with many, half of them, so that frames are short and keys not late."""

@@ -244,11 +244,9 @@ class Connection(asyncio.Protocol):
             what = "illegal answer" if self.status is None else "illegal body"
             self._keeps = False
             self._fail(httpx.RemoteProtocolError(f"{what}: {error}"))
-            self._count()
-        else:
-            self._count()
-            if self._unsaid > MOST_HEAD:
-                self._fail(httpx.RemoteProtocolError("illegal answer: its head is too long"))
+        self._count()
+        if self._unsaid > MOST_HEAD:
+            self._fail(httpx.RemoteProtocolError("illegal answer: its head is too long"))
         if self._failed is None and not self.whole and self.status is not None:
             self._pause(len(data))
         self._wake()

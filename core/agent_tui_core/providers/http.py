@@ -45,6 +45,14 @@ DRAIN_SECONDS = 0.2
 _DIRECT = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 _BEFORE_CONTENT = b"\xef\xbb\xbf \t\r\n"
 _TITLE = re.compile(rb"<title[^>]*>([^<]*)", re.IGNORECASE)
+_NOTHING_SAID = (
+    ssl.SSLWantReadError,
+    ssl.SSLWantWriteError,
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+    ssl.SSLSyscallError,
+)
+"""What `ssl` raises when a server hung up within the handshake: it may speak TLS all the same."""
 _SHORTEST_SECRET = 8
 _SECRET_HEADERS = ("Authorization", "x-api-key")
 
@@ -189,7 +197,7 @@ def _no_connection(error: httpx.ConnectError, where: str) -> ProviderError:
         return ProviderUnreachable(f"no address is known for {where}: check base_url and the network")
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         return BadRequest(f"the certificate of {where} cannot be trusted")
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+    if any(isinstance(cause, ssl.SSLError) and not isinstance(cause, _NOTHING_SAID) for cause in causes):
         return BadRequest(f"{where} does not speak TLS: should base_url begin with http:// ?")
     return ProviderUnreachable(f"no connection to {where}: is the server running, and the network up?")
 

@@ -169,7 +169,7 @@ class QuickScreen(Screen[ScreenResultType]):
     def _may_paint(self) -> bool:
         app = self.app
         waits = isinstance(app, QuickApp) and app.keyboard.waits()
-        return not waits and not app._batch_count and app.screen is self
+        return not waits and not app._batch_count and self.is_current and app.screen is self
 
     def check_idle(self) -> None:
         """Do what `MessagePump.check_idle` does, but not for each widget of a frame."""
