@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,23 @@ async def test_a_frame_is_painted_at_its_end_and_sends_no_message(tmp_path: Path
         assert not screen._compositor._dirty_regions
         assert messages.empty()
         assert driver.text().count("first and more") == 2
+
+
+async def test_a_layout_leaves_few_circles_to_the_collector(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "scout", "builder")
+    async with dashboard(session) as driver:
+        await driver.drawn()
+        found = []
+        for _ in range(3):
+            gc.collect()
+            gc.disable()
+            try:
+                driver.screen.refresh(layout=True)
+                await driver.drawn()
+                found.append(gc.collect())
+            finally:
+                gc.enable()
+        assert min(found) < 300, "with a circle for each row and one for all places it is above a thousand"
 
 
 @pytest.mark.parametrize("reason", ["a key", "a layout", "a batch", "a question over it"])
