@@ -155,6 +155,10 @@ async def test_slow_frames_halve_the_rate_down_to_a_floor_and_quick_ones_bring_i
     for _ in range(10):
         feed.measure_frame(0.0)
     assert feed.period == FASTEST
+    feed.measure_frame(FASTEST * 0.6)
+    assert feed.period == 2 * FASTEST
+    feed.measure_frame(FASTEST * 0.4)
+    assert feed.period == FASTEST, "one slow frame has the rate halved for ever"
 
 
 async def test_a_feed_that_was_stopped_has_no_frames_any_more(tmp_path: Path) -> None:

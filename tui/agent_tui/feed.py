@@ -221,10 +221,10 @@ class Feed:
         self._frame(0.0, list(self._views))
 
     def measure_frame(self, cost: float) -> None:
-        """Take note of what a frame cost: one that takes half its period halves the rate."""
+        """Halve the rate after a frame of half its period; double it when half of the shorter one will do."""
         if cost > self.period / 2:
             self.period = min(self.period * 2, SLOWEST)
-        elif cost < self.period / 8:
+        elif cost < self.period / 4:
             self.period = max(self.period / 2, FASTEST)
 
     @property
