@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from agent_tui import keyboard
+from agent_tui.panes import painting
 from agent_tui.panes.painting import Painter, PiecesUpdate
 from dashboard_pilot import dashboard
 from scene import play, scene
@@ -140,7 +141,10 @@ async def test_the_clock_leaves_one_painting_to_a_key_that_waits(monkeypatch: py
                 await asyncio.sleep(0)
 
 
-async def test_a_frame_is_painted_at_its_end_and_sends_no_message(tmp_path: Path) -> None:
+async def test_a_frame_is_painted_at_its_end_and_sends_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(painting, "LONG_FRAME", 60.0)
     session = ScriptedSession(scripted_plan(tmp_path), "scout", "builder")
     async with dashboard(session) as driver:
         for worker in driver.workers:
@@ -180,8 +184,10 @@ async def test_a_layout_leaves_no_circles_of_rows_and_places(tmp_path: Path) -> 
         assert (kinds[Strip], kinds[MapGeometry]) == (0, 0)
 
 
-@pytest.mark.parametrize("reason", ["a key", "a layout", "a batch", "a question over it"])
-async def test_a_frame_leaves_to_the_clock_what_it_may_not_paint(tmp_path: Path, reason: str) -> None:
+@pytest.mark.parametrize("reason", ["a key", "a layout", "a batch", "a question over it", "a long frame"])
+async def test_a_frame_leaves_to_the_clock_what_it_may_not_paint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
     session = ScriptedSession(scripted_plan(tmp_path), "scout")
     async with dashboard(session) as driver:
         app, screen, worker = driver.app, driver.screen, driver.workers[0]
@@ -199,6 +205,8 @@ async def test_a_frame_leaves_to_the_clock_what_it_may_not_paint(tmp_path: Path,
                 app.feed._on_time()  # breaks off
             elif reason == "a layout":
                 screen._layout_required = True
+            elif reason == "a long frame":
+                monkeypatch.setattr(painting, "LONG_FRAME", 0.0)
             app.feed._on_time()
             assert screen._dirty_widgets
         if reason == "a question over it":
@@ -210,6 +218,7 @@ async def test_a_frame_leaves_to_the_clock_what_it_may_not_paint(tmp_path: Path,
 async def test_a_painting_that_fails_is_told_to_the_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(painting, "LONG_FRAME", 60.0)
     session = ScriptedSession(scripted_plan(tmp_path), "scout")
     async with dashboard(session) as driver:
         worker = driver.workers[0]

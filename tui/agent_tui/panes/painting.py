@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS: Final = 0.05
 """How long after a key everything is painted at once: what it changes can take a few turns of the loop."""
 
+LONG_FRAME: Final = 0.005
+"""Seconds; after a longer frame others of the loop come first, a key among them: Textual's clock paints."""
+
 
 # Textual remembers two colours of each widget by the widget itself, for the last 1024 of them: what was
 # closed long ago stays in memory with all that it drew. As a class method it remembers them by colours alone.
@@ -171,6 +174,7 @@ class QuickScreen(Screen[ScreenResultType]):
     _answers_until = float("-inf")
     _stood_back = False
     _in_frame = False
+    _frame_began = 0.0
 
     def answer(self) -> None:
         """A key came, or the like: do not let the person wait for what it does."""
@@ -178,12 +182,13 @@ class QuickScreen(Screen[ScreenResultType]):
 
     def begin_frame(self) -> None:
         """Several widgets will draw now: paint when all did."""
-        self._in_frame = True
+        self._in_frame, self._frame_began = True, time.monotonic()
 
     def end_frame(self) -> None:
         """Paint what they drew, in this turn of the loop; what asks for more waits for Textual's clock."""
         self._in_frame = False
         more = self._layout_required or self._scroll_required or self._repaint_required
+        more = more or time.monotonic() - self._frame_began > LONG_FRAME
         if more or self._callbacks or self._recompose_required or not self._may_paint():
             self.check_idle()
         elif self._dirty_widgets:
