@@ -11,7 +11,7 @@ from random import Random
 from typing import Protocol, TypeAlias, TypeVar
 
 import pytest
-from hypothesis import given, note
+from hypothesis import currently_in_test_context, given, note
 from hypothesis import strategies as st
 
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
@@ -107,7 +107,8 @@ class LoopMachine:
         """Let one of the things happen that can happen now; what was begun goes on most often."""
         ways = [way for weight, way in self._ways() for _ in range(weight)]
         way = self.choose(ways)
-        note(way.__name__)
+        if currently_in_test_context():
+            note(way.__name__)
         way()
         self.bench.check(wholly=way == self.undo_compaction)
 
