@@ -229,6 +229,9 @@ def _tell_details(memory: Slope, seen: Seen, failed: bool) -> None:
             f"{first.tasks} → {last.tasks} tasks, {first.threads} → {last.threads} threads, "
             f"{first.processes} → {last.processes} processes"
         )
+    for owner in seen.rests[0]["owners"] if seen.rests else ():
+        values = " → ".join(format(rest["owners"].get(owner, 0.0), ".1f") for rest in seen.rests)
+        print(f"    {owner}: {values} MB")
     if types := seen.facts.get("grown", {}).get("types"):
         print("  more of: " + ", ".join(f"{name} +{count}" for name, count in types.items()))
     if failed and len(rests) > 1:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from live_figures import Sample, census, grown, sample, trimmed_mb
+from live_heaps import owners_mb
 from live_person import Person
 
 from agent_tui.feed import Feed
@@ -131,7 +132,9 @@ class Meter:
         found = self._look()
         tasks = sorted(task.get_name() for task in asyncio.all_tasks())
         files, trimmed = _open_files(), trimmed_mb()
-        self._tell("rest", sample=asdict(found), tasks=tasks, files=files, trimmed=trimmed)
+        self._tell(
+            "rest", sample=asdict(found), tasks=tasks, files=files, trimmed=trimmed, owners=owners_mb()
+        )
         return found, types
 
     def _look(self) -> Sample:

@@ -11,6 +11,7 @@ from textual.color import Color
 from textual.widgets import TextArea
 
 from agent_tui.modals.approval import ApprovalModal
+from agent_tui.panes.circles import break_up
 from agent_tui_core.agent.approvals import DenyCall
 from dashboard_pilot import Driver, dashboard
 from scripted_session import ScriptedSession, scripted_plan
@@ -33,6 +34,7 @@ async def _asked_and_denied(driver: Driver) -> None:
 
 
 def test_what_a_closed_widget_drew_is_not_kept_for_two_colours() -> None:
+    break_up()
     drawn = StylesCache()
     drawn.get_inner_outer(Color(1, 2, 3), Color(4, 5, 6))
     gone = weakref.ref(drawn)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,6 @@ from typing import Any
 import pytest
 from textual import events
 from textual.geometry import Region
-from textual.map_geometry import MapGeometry
 from textual.pilot import Pilot
 from textual.strip import Strip
 
@@ -163,25 +160,6 @@ async def test_a_frame_is_painted_at_its_end_and_sends_no_message(
         assert not screen._compositor._dirty_regions
         assert messages.empty()
         assert driver.text().count("first and more") == 2
-
-
-async def test_a_layout_leaves_no_circles_of_rows_and_places(tmp_path: Path) -> None:
-    session = ScriptedSession(scripted_plan(tmp_path), "scout", "builder")
-    async with dashboard(session) as driver:
-        gc.collect()
-        gc.disable()
-        gc.set_debug(gc.DEBUG_SAVEALL)
-        try:
-            for _ in range(2):
-                await driver.press("f4")
-                await driver.drawn()
-            gc.collect()
-            kinds = Counter(type(each) for each in gc.garbage)
-        finally:
-            gc.set_debug(0)
-            gc.garbage.clear()
-            gc.enable()
-        assert (kinds[Strip], kinds[MapGeometry]) == (0, 0)
 
 
 @pytest.mark.parametrize("reason", ["a key", "a layout", "a batch", "a question over it", "a long frame"])

@@ -129,11 +129,12 @@ class AgentPane(Container):
         if key == self._rows_key and 0 <= now - self._rows_at < ROWS_EVERY:
             return
         self._rows_key, self._rows_at = key, now
-        self._header.show(lambda width: header_line(self.feed, width, now, chosen=self.is_chosen))
-        self._footer.show(lambda width: footer_line(self.feed, width, now))
-        self._banner.display = bool(self.feed.warnings)
-        if self.feed.warnings:
-            self._banner.show(lambda width: banner_line(self.feed.warnings, width))
+        feed, chosen = self.feed, self.is_chosen  # rows that hold their pane would be a circle
+        self._header.show(lambda width: header_line(feed, width, now, chosen=chosen))
+        self._footer.show(lambda width: footer_line(feed, width, now))
+        self._banner.display = bool(feed.warnings)
+        if feed.warnings:
+            self._banner.show(lambda width: banner_line(feed.warnings, width))
 
     def on_banner_seen(self) -> None:
         """The person clicked the warning away."""

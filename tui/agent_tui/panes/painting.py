@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from rich.segment import Segment
 from textual import events
-from textual._compositor import Compositor, CompositorMap, CompositorUpdate
-from textual._styles_cache import StylesCache
+from textual._compositor import Compositor, CompositorUpdate
 from textual.app import App, ReturnType
 from textual.dom import NoScreen
-from textual.geometry import Region, Size
+from textual.geometry import Region
 from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.keyboard import Keyboard
+from agent_tui.panes.circles import break_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.style import Style
@@ -35,38 +35,6 @@ _ANSWER_SECONDS: Final = 0.05
 
 LONG_FRAME: Final = 0.005
 """Seconds; after a longer frame others of the loop come first, a key among them: Textual's clock paints."""
-
-
-# Textual remembers two colours of each widget by the widget itself, for the last 1024 of them: what was
-# closed long ago stays in memory with all that it drew. As a class method it remembers them by colours alone.
-if callable(StylesCache.__dict__["get_inner_outer"]):
-    setattr(StylesCache, "get_inner_outer", classmethod(StylesCache.__dict__["get_inner_outer"]))  # noqa: B010
-
-
-_divide: Final = Strip.divide
-_arrange_root: Final = Compositor._arrange_root
-
-
-def _divided(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
-    """Cut a strip. Textual's own remembers a strip that stays whole in that strip: a circle for each row."""
-    wanted = list(cuts)
-    return [strip] if wanted == [strip.cell_length] else _divide(strip, wanted)
-
-
-def _arranged(
-    compositor: Compositor, root: Widget, size: Size, visible_only: bool = True
-) -> tuple[CompositorMap, set[Widget]]:
-    """Place all widgets. Textual's own has a function inside that holds itself, and with it all places."""
-    places, widgets = _arrange_root(compositor, root, size, visible_only)
-    found = places.copy(), widgets.copy()
-    places.clear()
-    widgets.clear()
-    return found
-
-
-# Circles wait for a walk of the collector, and each layout made two thousand objects that hung in them.
-setattr(Strip, "divide", _divided)  # noqa: B010
-setattr(Compositor, "_arrange_root", _arranged)  # noqa: B010
 
 
 class Piece(NamedTuple):
@@ -226,6 +194,7 @@ class QuickApp(App[ReturnType]):
     """An app whose screens know when a key waits."""
 
     def __init__(self, keyboard: Keyboard, driver_class: type[Driver] | None = None) -> None:
+        break_up()
         self.keyboard = keyboard
         """Set before anything is painted."""
         super().__init__(driver_class=driver_class)
