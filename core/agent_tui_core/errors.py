@@ -17,6 +17,10 @@ AgentTuiError
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+_E = TypeVar("_E", bound=BaseException)
+
 
 class AgentTuiError(Exception):
     """Anything that agent-tui itself reports; `str(error)` is a sentence for a person."""
@@ -105,3 +109,12 @@ class HookError(AgentTuiError):
 
 class HistoryError(AgentTuiError):
     """The history file could not be read or written; the run stops before it acts."""
+
+
+def without_frames(error: _E) -> _E:
+    """The same error, to be kept. The frames that it went through hold all that its run sent and read."""
+    each: BaseException | None = error
+    while each is not None:
+        each.__traceback__ = None
+        each = each.__cause__ or each.__context__
+    return error

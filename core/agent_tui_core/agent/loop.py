@@ -28,6 +28,7 @@ from agent_tui_core.errors import (
     ProviderError,
     ProviderRefused,
     StreamTruncated,
+    without_frames,
 )
 from agent_tui_core.events import (
     Body,
@@ -125,7 +126,7 @@ class Loop:
         try:
             self.ended = await self._to_its_end(run, prompt, work)
         except HistoryError as error:
-            self.failure = error
+            self.failure = without_frames(error)
             self.ended = self._end_unkept(run, str(error))
         finally:
             self._current = None
@@ -145,7 +146,7 @@ class Loop:
             end, reason = "interrupted", "by you"
             await self._keep_partial(run, "interrupted", reason)
         except ProviderError as error:
-            end, reason, self.failure = "failed", str(error), error
+            end, reason, self.failure = "failed", str(error), without_frames(error)
             await self._keep_partial(run, "error", reason)
         except HistoryError:
             raise

@@ -45,6 +45,7 @@ DRAIN_SECONDS = 0.2
 _DIRECT = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 _BEFORE_CONTENT = b"\xef\xbb\xbf \t\r\n"
 _TITLE = re.compile(rb"<title[^>]*>([^<]*)", re.IGNORECASE)
+_NOTHING = httpx.ByteStream(b"")
 _NOTHING_SAID = (
     ssl.SSLWantReadError,
     ssl.SSLWantWriteError,
@@ -115,6 +116,7 @@ async def stream_events(
                     yield event
         finally:
             await response.aclose()
+            response.stream = _NOTHING  # httpx's own holds the response: a circle with all that was sent
     except httpx.HTTPError as error:
         raise failure(error, request, started=started) from error
     except ProviderError as error:

@@ -70,13 +70,11 @@ class CardPart:
         return 2 + self._gap if width else 2
 
     def update(self) -> tuple[int, list[Unit]]:
-        removed = self.units
-        now = self._clock()
-        if not self.unfolded:
-            self.units = [Unit(lambda width, _s: folded_card(self.entry, width, now), gap=self._gap)]
-            return 0, removed
-        self.units = [Unit(lambda width, _s: card_head(self.entry, width, now), gap=self._gap)]
-        self.units += _unfolded(self.entry)
+        removed, entry, now = self.units, self.entry, self._clock()
+        draw = card_head if self.unfolded else folded_card
+        self.units = [Unit(lambda width, _s: draw(entry, width, now), gap=self._gap)]
+        if self.unfolded:
+            self.units += _unfolded(entry)
         return 0, removed
 
 

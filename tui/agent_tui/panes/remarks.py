@@ -37,8 +37,8 @@ class RemarkPart:
         return len(self._draw(width)) + self._gap
 
     def update(self) -> tuple[int, list[Unit]]:
-        removed = self.units
-        self.units = [Unit(lambda width, _seen: self._draw(width), gap=self._gap)]
+        removed, draw = self.units, self._draw  # a unit that held its part would be a circle
+        self.units = [Unit(lambda width, _seen: draw(width), gap=self._gap)]
         return 0, removed
 
 
