@@ -112,9 +112,12 @@ class HistoryError(AgentTuiError):
 
 
 def without_frames(error: _E) -> _E:
-    """The same error, to be kept. The frames that it went through hold all that its run sent and read."""
+    """The same error, to be kept. The frames that it went through hold all that its run sent and read.
+
+    Its causes lose theirs too, up to the first that has none: causes may form a circle.
+    """
     each: BaseException | None = error
-    while each is not None:
+    while each is not None and each.__traceback__ is not None:
         each.__traceback__ = None
         each = each.__cause__ or each.__context__
     return error

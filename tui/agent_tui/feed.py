@@ -205,7 +205,7 @@ class Feed:
         self._watchers.append(view)
 
     def draw_on(self, canvas: Canvas) -> None:
-        """Tell it when a frame of the clock begins and ends; one that a key asked for is painted with it."""
+        """Tell it when a frame of the clock begins and ends; a frame of `now` is painted by the key."""
         self._canvas = canvas
 
     def wake(self) -> None:

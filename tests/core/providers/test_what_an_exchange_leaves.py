@@ -13,6 +13,7 @@ import pytest
 
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, plan
+from agent_tui_core.errors import without_frames
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.openai import OpenAIProvider
 from agent_tui_core.runtime.session import open_session
@@ -64,3 +65,15 @@ async def test_a_run_that_failed_keeps_nothing_of_what_it_sent(
                 await worker.idle()
             assert worker.state == "failed"
             assert sent and [each() for each in sent] == [None] * len(sent)
+
+
+def test_an_error_loses_its_frames_even_when_its_causes_are_a_circle() -> None:
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    for each in (first, second):
+        try:
+            raise each
+        except ValueError:
+            pass
+    assert without_frames(first) is first
+    assert first.__traceback__ is second.__traceback__ is None

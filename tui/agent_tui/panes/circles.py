@@ -37,7 +37,7 @@ _clear = LRUCache.clear
 
 @functools.cache
 def break_up() -> None:
-    """From now on. Before the first widget is made."""
+    """Stand in Textual's places from now on; for the moment before the first widget is made."""
     places: tuple[tuple[type, str, Callable[..., Any]], ...] = (
         (Strip, "divide", _divided),
         (Compositor, "_arrange_root", _arranged),
