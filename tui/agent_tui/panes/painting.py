@@ -20,6 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from agent_tui.keyboard import Keyboard
+from agent_tui.panes.bare_strips import bare_strips
 from agent_tui.panes.circles import break_up
 
 if TYPE_CHECKING:
@@ -195,6 +196,7 @@ class QuickApp(App[ReturnType]):
 
     def __init__(self, keyboard: Keyboard, driver_class: type[Driver] | None = None) -> None:
         break_up()
+        bare_strips()
         self.keyboard = keyboard
         """Set before anything is painted."""
         super().__init__(driver_class=driver_class)

@@ -162,8 +162,10 @@ class ReasoningPart:
             self._rows += _rows_of(block)
         self._counted = len(blocks)
         head = self._head("▾" if self.is_unfolded or not entry.closed else "▸")
+        latest = not (self.is_unfolded or entry.closed)
+        last = [*blocks[-_THOUGHTS_SHOWN:], *self._reader.tail] if latest else []
+        self.units.append(Unit(lambda width, _s: [head, *_last_thoughts(last, width)], gap=self._gap))
         if self.is_unfolded:
-            self.units.append(Unit(lambda _w, _s: [head], gap=self._gap))
             self.units += [
                 Unit(
                     partial(_draw_thought, block),
@@ -172,11 +174,6 @@ class ReasoningPart:
                 )
                 for index, block in enumerate([*blocks, *self._reader.tail])
             ]
-        elif entry.closed:
-            self.units.append(Unit(lambda _w, _s: [head], gap=self._gap))
-        else:
-            last = [*blocks[-_THOUGHTS_SHOWN:], *self._reader.tail]
-            self.units.append(Unit(lambda width, _s: [head, *_last_thoughts(last, width)], gap=self._gap))
         if entry.cut and entry.closed:
             self.units.append(cut_unit())
         return 0, removed

@@ -1,7 +1,7 @@
 """Owns where a reader is in a transcript, and which of its rows are drawn; refuses colours and Textual.
 
 Positions are (entry, unit, row), never row numbers of the whole, so that nothing above needs to be drawn to
-show what is on screen. About `ROWS_KEPT` rows stay drawn; the rest are drawn again when scrolled to.
+show what is on screen. Some screens of rows stay drawn; the rest are drawn again when scrolled to.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from agent_tui.panes.lines import Line
 from agent_tui.panes.rows import Row, Spot, UnitRows
 from agent_tui.panes.units import Unit
 
-ROWS_KEPT = 2_000
+SCREENS_KEPT = 5
+FEWEST_KEPT = 100
+"""Rows that stay drawn in the lowest pane."""
 _MEASURED = 20_000
 """Characters that are drawn at once only to count their rows."""
 _MOST_MEASURED = 200
@@ -155,7 +157,7 @@ class Sheet:
             rows = self._last_rows(height)
         if rows and rows[0].spot != self._anchor:
             self._anchor, self._above = rows[0].spot, None
-        self._drop_far_units(rows)
+        self._drop_far_units(rows, max(FEWEST_KEPT, SCREENS_KEPT * height))
         return rows
 
     def scroll(self, rows: int, height: int) -> None:
@@ -304,13 +306,13 @@ class Sheet:
                 self._above = None
         return lines
 
-    def _drop_far_units(self, rows: Sequence[Row]) -> None:
+    def _drop_far_units(self, rows: Sequence[Row], most: int) -> None:
         kept = self.rows_kept
-        if kept <= ROWS_KEPT:
+        if kept <= most:
             return
         seen = {self._placed[row.spot.entry].part.units[row.spot.unit] for row in rows}
         for unit in list(self._drawn):
-            if kept <= ROWS_KEPT:
+            if kept <= most:
                 return
             if unit not in seen:
                 kept -= self._drawn.pop(unit)

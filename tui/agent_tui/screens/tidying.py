@@ -47,7 +47,7 @@ class Tidying:
         if since < EVERY or (since < LATEST and now - self._last_key_at() < QUIET):
             return
         self._walked_at = now
-        asyncio.get_running_loop().call_soon(_tidy)
+        asyncio.get_running_loop().call_soon(tidy)
 
 
 def warm_up() -> None:
@@ -57,7 +57,8 @@ def warm_up() -> None:
         libc.mallopt(_M_MMAP_THRESHOLD, _LARGE)
 
 
-def _tidy() -> None:
+def tidy() -> None:
+    """Empty what Textual remembers of rows that went, collect garbage, give back what is free."""
     for cache in large_caches():
         if cache.cache_info().currsize > _MOST_CACHED:
             cache.cache_clear()
