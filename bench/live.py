@@ -21,12 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from live_figures import Slope, complaints, slope
-from live_terminal import Program, Seen
+from live_heaps import in_use_mb
+from live_terminal import COLUMNS, ROWS, Program, Seen
 
 SIZES: Final = ((60, 200), (36, 120), (24, 80), (60, 200), (60, 200))
 PROGRESS_EVERY: Final = 30.0
@@ -143,18 +144,23 @@ def _watch(program: Program, seen: Seen, options: argparse.Namespace) -> bool:
 
 
 def _keys(dice: random.Random, program: Program, seen: Seen) -> Iterator[float]:
-    """Press a key each time; gives the seconds until the next."""
+    """Press a key each time; gives the seconds until the next.
+
+    Until the first rest the screen stays at its largest, and rests are all of one size.
+    """
     rested = False
     while True:
         if seen.resting:
-            for key in REST_KEYS if not rested else ():
-                program.press(key)
-                yield 1.0
+            if not rested:
+                program.resize(ROWS, COLUMNS)
+                for key in REST_KEYS:
+                    program.press(key)
+                    yield 1.0
             rested = True
             yield 0.5
             continue
         rested = False
-        if dice.random() < 0.05:
+        if seen.rests and dice.random() < 0.05:
             program.resize(*dice.choice(SIZES))
             yield 2.0
         for key in dice.choice(KEYS):
@@ -183,7 +189,7 @@ def _tell_progress(seconds: float, seen: Seen, options: argparse.Namespace) -> N
 
 def _judged(program: Program, seen: Seen, folder: Path) -> tuple[list[str], str]:
     """What did not hold, and what is to be said in any case."""
-    memory, rests = _growth(seen), seen.at_rests()
+    memory, rests = _growths(seen), seen.at_rests()
     wrong = complaints(memory, *(rests[0], rests[-1]) if rests else (None, None))
     if "broke" in seen.facts:
         wrong.append(f"the soak itself broke: {seen.facts['broke']['why']}")
@@ -201,24 +207,29 @@ def _judged(program: Program, seen: Seen, folder: Path) -> tuple[list[str], str]
     if len(seen.rests) < 2 and not wrong:
         wrong.append("there were not two rests to compare")
     _tell_details(memory, seen, bool(wrong))
-    return wrong, f"memory {memory} MB/h, {words}"
+    grew = ", ".join(f"{kind} {rate}" for kind, rate in memory.items())
+    return wrong, f"{grew} MB/h, {words}"
 
 
-def _growth(seen: Seen) -> Slope:
+def _growths(seen: Seen) -> dict[str, Slope]:
     """Of memory at rest where there were rests enough, else of memory at work."""
     if len(seen.rests) > 2:
-        return slope([each.at for each in seen.at_rests()], [rest["trimmed"] for rest in seen.rests])
+        times = [each.at for each in seen.at_rests()]
+        resident = [rest["trimmed"] for rest in seen.rests]
+        used = [in_use_mb(rest["owners"]) for rest in seen.rests]
+        return {"memory": slope(times, resident), "memory in use": slope(times, used)}
     samples = seen.measured()
     if not samples or samples[-1].at - samples[0].at < SHORTEST:
-        return Slope(0.0, math.inf)
-    return slope([each.at for each in samples], [each.rss_mb for each in samples])
+        return {"memory": Slope(0.0, math.inf)}
+    return {"memory": slope([each.at for each in samples], [each.rss_mb for each in samples])}
 
 
-def _tell_details(memory: Slope, seen: Seen, failed: bool) -> None:
+def _tell_details(memory: Mapping[str, Slope], seen: Seen, failed: bool) -> None:
     samples, rests = seen.measured(), seen.at_rests()
     at_work = slope([each.at for each in samples], [each.rss_mb for each in samples])
     if len(rests) > 2:
-        print(f"  memory at rest: {memory} MB/h; twice the error")
+        for kind, rate in memory.items():
+            print(f"  {kind} at rest: {rate} MB/h; twice the error")
     print(f"  memory at work: {at_work} MB/h; twice the error")
     if len(rests) > 1:
         first, last = rests[0], rests[-1]

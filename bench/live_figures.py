@@ -147,11 +147,13 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def complaints(memory: Slope, first: Sample | None, second: Sample | None) -> list[str]:
-    """What did not hold; memory grows when even the least that the noise allows is too much."""
-    wrong: list[str] = []
-    if memory.per_hour - memory.error > MOST_GROWTH:
-        wrong.append(f"memory grew by {memory} MB/h, and {MOST_GROWTH:g} are allowed")
+def complaints(memory: Mapping[str, Slope], first: Sample | None, second: Sample | None) -> list[str]:
+    """What did not hold; a kind of memory grows when even the least that the noise allows is too much."""
+    wrong = [
+        f"{kind} grew by {rate} MB/h, and {MOST_GROWTH:g} are allowed"
+        for kind, rate in memory.items()
+        if rate.per_hour - rate.error > MOST_GROWTH
+    ]
     if first is None or second is None:
         return wrong
     for name in ("fds", "tasks", "threads", "processes"):

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -44,6 +45,11 @@ def owners_mb() -> dict[str, float]:
     with suppress(OSError):
         told |= _mapped()
     return told
+
+
+def in_use_mb(owners: Mapping[str, float]) -> float:
+    """What of it holds something: a peak does not raise this for good, and a leak cannot hide in it."""
+    return sum(owners.get(owner, 0.0) for owner in ("small objects", "heap, in use", "large blocks"))
 
 
 def _small_objects() -> dict[str, float]:

@@ -19,6 +19,8 @@ from agent_tui_core.events import ApprovalRequest
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.worker import Worker
 
+TURNS: Final = (6, 20)
+"""Prompts to an agent before another takes its seat."""
 HANGS_AFTER: Final = 180.0
 """Seconds after which a prompt that is still worked on counts as lost."""
 STOP_ALL_EVERY: Final = 45.0
@@ -36,6 +38,9 @@ class Person:
         self._file = acknowledged.open("w")
         self._works = asyncio.Event()
         self._works.set()
+        self._full = 0
+        self._all_full = asyncio.Event()
+        """Until then, or the first rest, every conversation becomes as long as any will be, and stays."""
         self._parked = 0
         self._changed = asyncio.Event()
         self._asked: dict[str, asyncio.TimerHandle] = {}
@@ -52,12 +57,13 @@ class Person:
     async def rest(self) -> None:
         """Return when every agent is idle and gone; nothing is begun before `go_on`."""
         self._works.clear()
+        self._all_full.set()
         while self._parked < self._seats:
             self._changed.clear()
             await self._changed.wait()
 
     def go_on(self) -> None:
-        """Take new agents and prompt them."""
+        """Take new agents and prompt them, each for as long as chance has it."""
         self._works.set()
 
     def close(self) -> None:
@@ -94,7 +100,9 @@ class Person:
 
     async def _converse(self, worker: Worker, dice: random.Random, name: str) -> None:
         turn = 0
-        for _ in range(dice.randint(6, 20)):
+        fewest, most = TURNS
+        fills = not self._all_full.is_set()
+        for _ in range(most if fills else dice.randint(fewest, most)):
             if not self._works.is_set():
                 return
             await asyncio.sleep(dice.uniform(0.1, 3.0))
@@ -110,7 +118,7 @@ class Person:
                 await self._redirected(
                     worker, _prompt(name, turn - 1), _prompt(name, turn), dice.uniform(0, 3)
                 )
-            elif chance < 0.96:
+            elif chance < 0.96 or fills:
                 turn += 1
                 worker.prompt(_prompt(name, turn - 1))
                 await self._turn(worker, _prompt(name, turn))
@@ -119,6 +127,15 @@ class Person:
                 await asyncio.sleep(dice.uniform(0.0, 3.0))
                 self.did["closed at work"] += 1
                 return
+        if fills:
+            await self._filled()
+
+    async def _filled(self) -> None:
+        """Wait until the others are, too; from then on chance has its way."""
+        self._full += 1
+        if self._full == self._seats:
+            self._all_full.set()
+        await self._all_full.wait()
 
     async def _turn(self, worker: Worker, words: str) -> None:
         worker.prompt(words)

@@ -27,6 +27,7 @@ from live_heaps import owners_mb
 from live_person import Person
 
 from agent_tui.feed import Feed
+from agent_tui.screens.tidying import tidy
 from agent_tui_core.agent import loop as loop_room
 from agent_tui_core.providers import http as http_room
 from agent_tui_core.runtime.session import Session
@@ -127,6 +128,7 @@ class Meter:
                 for each in COUNTED
             )
             alike = alike + 1 if good else 0
+        tidy()
         types = census()
         gc.collect()
         found = self._look()

@@ -28,13 +28,14 @@ def _waves(per_hour: float) -> list[float]:
 def test_memory_that_grows_beyond_its_noise_does_not_hold(figures: ModuleType) -> None:
     grows = figures.slope(TIMES, _waves(60.0))
     assert abs(grows.per_hour - 60.0) < grows.error + 1
-    [wrong] = figures.complaints(grows, None, None)
-    assert "memory grew" in wrong
-    assert figures.complaints(figures.slope(TIMES, _waves(0.0)), None, None) == []
+    flat = figures.slope(TIMES, _waves(0.0))
+    [wrong] = figures.complaints({"memory": flat, "memory in use": grows}, None, None)
+    assert "memory in use grew" in wrong
+    assert figures.complaints({"memory": flat, "memory in use": flat}, None, None) == []
 
 
 def test_one_descriptor_more_at_the_second_rest_does_not_hold(figures: ModuleType) -> None:
-    flat = figures.slope(TIMES, _waves(0.0))
+    flat = {"memory": figures.slope(TIMES, _waves(0.0))}
     first = figures.Sample(1.0, 80.0, 1000, 20, 30, 5, 0)
     assert figures.complaints(flat, first, figures.Sample(2.0, 81.0, 1000, 20, 29, 5, 0)) == []
     [wrong] = figures.complaints(flat, first, figures.Sample(2.0, 80.0, 1000, 21, 30, 5, 0))
