@@ -28,6 +28,7 @@ from agent_tui.screens import tidying
 from agent_tui_core.agent import loop as loop_room
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, Plan, plan
+from agent_tui_core.processes.output import OUTPUT_LIMIT
 from agent_tui_core.providers import http as http_room
 from agent_tui_core.runtime.entries import EndEntry, ProseEntry, ToolEntry, UserEntry
 from agent_tui_core.runtime.session import HISTORY_FILE, Session, open_session
@@ -43,6 +44,8 @@ from strict_validator import check_chat_request
 
 MOST_LAG = 0.5 if sys.flags.dev_mode else 0.1
 """Seconds of work, by the thread's own clock, that may stand between a key and its effect."""
+MOST_TOLD: Final = OUTPUT_LIMIT + 2_000
+"""Characters that the model may get back of one call: its output, and the words beside it."""
 
 AnyFault: TypeAlias = Fault | WorkFault
 _Met = TypeVar("_Met", Fault, WorkFault)
@@ -190,6 +193,8 @@ class Table:
         results = " ".join(str(entry.result) for entry in calls if entry.result).casefold()
         self._hold(fault, "status", [entry.status for entry in calls] == [fault.status], calls)
         self._hold(fault, "told", fault.tells.casefold() in results, results[-200:])
+        told_size = sum(len(entry.result.content) for entry in calls if entry.result)
+        self._hold(fault, "what is told is bounded", told_size <= MOST_TOLD, told_size)
         self._hold(fault, "end", (ends or ["completed"]) == [fault.end], ends)
         await self._held_together(fault, worst, requests, bob)
 

@@ -18,7 +18,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Final, Self, TypeAlias
+
+_AT_ONCE: Final = 256 * 2**10
+"""Bytes that are sent in one turn of the event loop, which is the program's too."""
 
 
 class Act(Enum):
@@ -162,7 +165,8 @@ async def _play(scenario: Iterable[Step], reader: asyncio.StreamReader, writer: 
 async def _pieces(step: bytes | Drip | Endless) -> AsyncIterator[bytes]:
     match step:
         case bytes():
-            yield step
+            for start in range(0, len(step), _AT_ONCE):
+                yield step[start : start + _AT_ONCE]
         case Drip(whole):
             for place in range(len(whole)):
                 yield whole[place : place + 1]

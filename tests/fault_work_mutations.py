@@ -199,6 +199,10 @@ def _commands_wait_for_input(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(runner_room, "Writer", lambda descriptor, _: Writer(descriptor, None))
 
 
+def _output_has_no_bound(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(command_room, "OUTPUT_LIMIT", 10**7)
+
+
 def _noise_is_read_strictly(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(KeptOutput, "text", lambda kept: bytes(kept._head + kept._tail).decode())
 
@@ -309,6 +313,7 @@ MUTATIONS: Final = (
     Mutation(
         "commands wait for input", _commands_wait_for_input, _rows("process", "reads what nobody writes")
     ),
+    Mutation("output has no bound", _output_has_no_bound, _rows("process", "floods both pipes")),
     Mutation("noise is read strictly", _noise_is_read_strictly, _rows("process", "says noise")),
     Mutation("controls pass", _controls_pass, _rows("process", "says escapes")),
     Mutation(
