@@ -215,9 +215,9 @@ def _growths(seen: Seen) -> dict[str, Slope]:
     """Of memory at rest where there were rests enough, else of memory at work."""
     if len(seen.rests) > 2:
         times = [each.at for each in seen.at_rests()]
-        resident = [rest["trimmed"] for rest in seen.rests]
+        grew = {"memory": slope(times, [rest["trimmed"] for rest in seen.rests])}
         used = [in_use_mb(rest["owners"]) for rest in seen.rests]
-        return {"memory": slope(times, resident), "memory in use": slope(times, used)}
+        return grew | ({"memory in use": slope(times, used)} if all(used) else {})
     samples = seen.measured()
     if not samples or samples[-1].at - samples[0].at < SHORTEST:
         return {"memory": Slope(0.0, math.inf)}

@@ -48,7 +48,10 @@ def owners_mb() -> dict[str, float]:
 
 
 def in_use_mb(owners: Mapping[str, float]) -> float:
-    """What of it holds something: a peak does not raise this for good, and a leak cannot hide in it."""
+    """What of it holds something: a peak does not raise this for good, and a leak cannot hide in it.
+
+    0 where the platform cannot say.
+    """
     return sum(owners.get(owner, 0.0) for owner in ("small objects", "heap, in use", "large blocks"))
 
 
