@@ -102,12 +102,15 @@ def _what_is_no_http_passes(patch: pytest.MonkeyPatch) -> None:
 
 
 def _chunks_have_no_extensions(patch: pytest.MonkeyPatch) -> None:
-    received = exchange_room.Connection.data_received
+    received = exchange_room.Connection.buffer_updated
 
-    def strict(self: exchange_room.Connection, data: bytes) -> None:
-        received(self, data.replace(b";a=b\r\n", b"!\r\n"))
+    def strict(self: exchange_room.Connection, nbytes: int) -> None:
+        buffer = self.get_buffer(-1)
+        data = bytes(buffer[:nbytes]).replace(b";a=b\r\n", b"!\r\n")
+        buffer[: len(data)] = data
+        received(self, len(data))
 
-    patch.setattr(exchange_room.Connection, "data_received", strict)
+    patch.setattr(exchange_room.Connection, "buffer_updated", strict)
 
 
 def _only_chunks_are_framed(patch: pytest.MonkeyPatch) -> None:

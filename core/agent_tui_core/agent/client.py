@@ -33,9 +33,10 @@ from agent_tui_core.events import Event, RunEnded
 from agent_tui_core.messages import Message, Usage
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.providers.choice import make_provider
+from agent_tui_core.providers.direct import reads_certificates
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.tools.base import Tool, ToolContext, as_output
-from agent_tui_core.tools.registry import ToolRegistry, warm_up
+from agent_tui_core.tools.registry import ToolRegistry, is_warm, warm_up
 
 __all__ = ["AgentOptions", "Client", "LastRun", "Prompt", "query"]
 
@@ -286,7 +287,8 @@ class Client:
         if self._loop is not None:
             return self._loop
         options = self._options
-        provider = await asyncio.to_thread(self._prepared)
+        slow = reads_certificates() or (bool(options.tools) and not is_warm())
+        provider = await asyncio.to_thread(self._prepared) if slow else self._prepared()
         settings = LoopSettings(
             model=options.model,
             system_prompt=options.system_prompt,
@@ -301,7 +303,7 @@ class Client:
         return self._loop
 
     def _prepared(self) -> ModelProvider:
-        """Do what takes a tenth of a second once: schemas and certificates; for a thread."""
+        """Make the provider, and do what takes a tenth of a second once: schemas and certificates."""
         options = self._options
         if options.tools:
             warm_up()

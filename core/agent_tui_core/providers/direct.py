@@ -14,7 +14,8 @@ import re
 import ssl
 import threading
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Any, Final
+from urllib.request import getproxies
 
 import httpx
 
@@ -33,6 +34,29 @@ _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _FORBIDDEN: Final = re.compile(rb"[\x00\r\n]")
 
 _Place = tuple[str, str, int]
+
+
+class DirectClient(httpx.AsyncClient):
+    """httpx's client, but a request whose answer streams goes straight to the transport where no proxy is.
+
+    What it skips, and nobody here uses: redirects, authentication, a jar that looks into every response.
+    """
+
+    def __init__(self, straight: httpx.AsyncBaseTransport | None, **options: Any) -> None:
+        """`straight` takes all requests; without one httpx chooses by its options."""
+        super().__init__(transport=straight, **options)
+        self._straight = straight
+
+    async def send(self, request: httpx.Request, *, stream: bool = False, **options: Any) -> httpx.Response:
+        """Send a request; see `httpx.AsyncClient.send`. Hooks, options and whole bodies go httpx's way."""
+        straight = self._straight
+        if straight is None or not stream or options or self.is_closed or any(self.event_hooks.values()):
+            return await super().send(request, stream=stream, **options)
+        response = await straight.handle_async_request(request)
+        response.request = request
+        if "set-cookie" in response.headers:
+            self.cookies.extract_cookies(response)
+        return response
 
 
 class DirectTransport(httpx.AsyncBaseTransport):
@@ -107,7 +131,11 @@ class DirectTransport(httpx.AsyncBaseTransport):
             async with asyncio.timeout(patience):
                 tls = await asyncio.to_thread(self._trust) if scheme == "https" else None
                 _, connection = await loop.create_connection(
-                    lambda: Connection(loop, rests), host, port, ssl=tls, happy_eyeballs_delay=_STAGGER
+                    lambda: Connection(loop, rests),
+                    host,
+                    port,
+                    ssl=tls,
+                    happy_eyeballs_delay=None if _is_address(host) else _STAGGER,
                 )
         except TimeoutError as error:
             raise httpx.ConnectTimeout("no connection in time") from error
@@ -147,6 +175,16 @@ class _Body(httpx.AsyncByteStream):
             self._transport.give_back(self._place, connection)
 
 
+def has_proxy() -> bool:
+    """Whether the environment names a proxy for what is asked here."""
+    return not {"http", "https", "all"}.isdisjoint(getproxies())
+
+
+def reads_certificates() -> bool:
+    """Whether making a client reads certificates, which takes 60 ms; else the first https address does."""
+    return any(_named()) or has_proxy()
+
+
 def _named() -> tuple[str | None, ...]:
     return tuple(map(os.environ.get, _CERTIFICATES))
 
@@ -176,6 +214,11 @@ def _place(url: httpx.URL) -> _Place:
     if url.scheme not in _PORTS or not url.host:
         raise httpx.UnsupportedProtocol("the address has to begin with http:// or https://")
     return url.scheme, url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme]
+
+
+def _is_address(host: str) -> bool:
+    """Whether there is but one place to try."""
+    return ":" in host or host.replace(".", "").isdigit()
 
 
 def _one_cause(error: Exception) -> Exception:

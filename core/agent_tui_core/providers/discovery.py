@@ -10,7 +10,7 @@ import httpx
 
 from agent_tui_core.providers.http import collect
 from agent_tui_core.providers.ports import LOCAL_SERVERS
-from agent_tui_core.providers.server import endpoint, model_names
+from agent_tui_core.providers.server import endpoint_url, model_names
 from agent_tui_core.records import dataclass
 
 __all__ = ["LOCAL_SERVERS", "FoundServer", "probe"]
@@ -46,7 +46,7 @@ async def _ask(client: httpx.AsyncClient, name: str, base_url: str, timeout: flo
     began = time.perf_counter()
     try:
         async with asyncio.timeout(timeout):
-            body = await _get(client, endpoint(httpx.URL(base_url), "models"))
+            body = await _get(client, endpoint_url(httpx.URL(base_url), "models"))
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError):
         return None
     models = model_names(body) if body is not None else None

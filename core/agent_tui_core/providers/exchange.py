@@ -16,7 +16,7 @@ MOST_HEAD: Final = 100 * 2**10
 """Bytes of a head, or of what stands between two pieces of a body."""
 MOST_HELD: Final = 512 * 2**10
 """Bytes of a body that wait for their reader; then the server waits."""
-REST: Final = 0.04
+REST: Final = 0.045
 """Seconds in which a connection that talks all the time is not read, so that one reading finds more."""
 _GROUPS: Final = 4
 """Strokes in that time: what is read at one stroke holds up the event loop, and so the keys."""
@@ -28,13 +28,20 @@ _SMALL: Final = 4 * 2**10
 """Bytes in one reading; who sends more is read without rests."""
 _LATE: Final = 0.02
 """Seconds by which a look may be late; later than that the loop was busy, and heard nothing meanwhile."""
+_READING: Final = 64 * 2**10
+"""Bytes that one reading takes at most."""
 _NO_BODY: Final = frozenset({204, 304})
 
 
 class Rests:
-    """One clock for all connections: those that rest are read together, many of them in some groups."""
+    """What all connections of a loop share: a place to read into, and a clock.
+
+    Those that rest are read together, many of them in some groups.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.buffer = memoryview(bytearray(_READING))
+        """What is read is worked off at once; asyncio's own way asks for 256 KiB at each reading."""
         self._loop = loop
         self._resting: deque[tuple[float, Connection]] = deque()
         self._handle: asyncio.TimerHandle | None = None
@@ -63,7 +70,7 @@ class Rests:
             self._handle = self._loop.call_at(due, self._strike)
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """One connection, one exchange after the other; `failed` and `whole` say how the last one ended."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, rests: Rests) -> None:
@@ -231,15 +238,19 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the protocol's
+        """Where to put what comes next."""
+        return self._rests.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Bytes came."""
         if self._parser is None:  # nobody asked: what a server says unasked is no answer to the next request
             self.abort()
             return
         self._heard = self.loop.time()
-        self._unsaid += len(data)
+        self._unsaid += nbytes
         try:
-            self._parser.feed_data(data)
+            self._parser.feed_data(self._rests.buffer[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             what = "illegal answer" if self.status is None else "illegal body"
             self._keeps = False
@@ -248,7 +259,7 @@ class Connection(asyncio.Protocol):
         if self._unsaid > MOST_HEAD:
             self._fail(httpx.RemoteProtocolError("illegal answer: its head is too long"))
         if self._failed is None and not self.whole and self.status is not None:
-            self._pause(len(data))
+            self._pause(nbytes)
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -13,7 +13,6 @@ import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
-from urllib.request import getproxies
 
 import httpcore
 import httpx
@@ -29,7 +28,7 @@ from agent_tui_core.errors import (
     StreamTruncated,
 )
 from agent_tui_core.events import StreamEvent
-from agent_tui_core.providers.direct import DirectTransport
+from agent_tui_core.providers.direct import DirectClient, DirectTransport, has_proxy
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.answer import AnswerStream
 from agent_tui_core.wire.refusals import refusal
@@ -71,13 +70,13 @@ def http_client(
     Ends in `ConfigError` when the environment names a proxy or certificates that cannot be used.
     """
     try:
-        direct = None if transport else DirectTransport()
-        return httpx.AsyncClient(
-            transport=transport or (None if _has_proxy() else direct),
+        straight = transport or (None if has_proxy() else DirectTransport())
+        return DirectClient(
+            straight,
+            trust_env=straight is None,
             timeout=httpx.Timeout(idle_timeout, connect=connect_timeout),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=30.0),
-            follow_redirects=False,
-            mounts=None if transport else dict.fromkeys(_DIRECT, direct),
+            mounts=dict.fromkeys(_DIRECT, DirectTransport()) if straight is None else None,
             headers={"User-Agent": "agent-tui", "Accept-Encoding": "identity"},
         )
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
@@ -85,10 +84,6 @@ def http_client(
         raise ConfigError(
             f"the network cannot be set up ({why}): check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE"
         ) from error
-
-
-def _has_proxy() -> bool:
-    return not {"http", "https", "all"}.isdisjoint(getproxies())
 
 
 async def stream_events(

@@ -46,7 +46,7 @@ class ModelServer:
         """
         self._client = client
         self._base = _parse_base_url(base_url, endpoint)
-        self._endpoint = endpoint
+        self._url = endpoint_url(self._base, endpoint)
         self._headers = dict(headers)
 
     @property
@@ -56,12 +56,11 @@ class ModelServer:
 
     def ask(self, body: Mapping[str, Any], stream: AnswerStream) -> AsyncGenerator[StreamEvent, None]:
         """Ask once; see `http.stream_events`."""
-        url = endpoint(self._base, self._endpoint)
-        return stream_events(self._client, url, headers=self._headers, body=body, stream=stream)
+        return stream_events(self._client, self._url, headers=self._headers, body=body, stream=stream)
 
     async def models(self, query: Mapping[str, str] | None = None) -> list[str]:
         """The names of the models that the server offers, in its order; raises `ProviderError`."""
-        url = endpoint(self._base, "models").copy_merge_params(query or {})
+        url = endpoint_url(self._base, "models").copy_merge_params(query or {})
         request = self._client.build_request("GET", url, headers=self._headers)
         try:
             async with asyncio.timeout(MODELS_SECONDS):
@@ -132,7 +131,7 @@ async def asked_again(
                 raise
 
 
-def endpoint(base: httpx.URL, name: str) -> httpx.URL:
+def endpoint_url(base: httpx.URL, name: str) -> httpx.URL:
     """Return the address of one endpoint; what stands behind the `?` of the base stays."""
     return base.copy_with(path=f"{base.path.rstrip('/')}/{name}")
 

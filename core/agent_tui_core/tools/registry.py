@@ -6,6 +6,7 @@ Refuses to run a tool and to decide whether it may run.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -41,6 +42,11 @@ def warm_up() -> None:
     assert referencing.Registry is not None
 
 
+def is_warm() -> bool:
+    """Whether `warm_up` has nothing to do any more."""
+    return {"jsonschema", "referencing"} <= sys.modules.keys()
+
+
 Tell: TypeAlias = Callable[[Literal["info", "warning"], str], None]
 """Says something in an agent's pane."""
 
@@ -73,7 +79,7 @@ class ToolRegistry:
         self._seen: list[tuple[Tool, ...]] = []
         self._all = self._given
         self._specs: tuple[ToolSpec, ...] | None = None
-        self._characters = 0
+        self._characters: int | None = None
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
@@ -91,14 +97,16 @@ class ToolRegistry:
         """What the model is told; the very same tuple as long as nothing changed."""
         tools = self._tools
         if self._specs is None:
-            self._specs = tuple(one.spec for one in tools.values())
-            self._characters = sum(len(str(spec)) for spec in self._specs)
+            self._specs, self._characters = tuple(one.spec for one in tools.values()), None
         return self._specs
 
     @property
     def characters(self) -> int:
         """About how long all that is when it is sent."""
-        return self._characters if self.specs else 0
+        specs = self.specs
+        if self._characters is None:
+            self._characters = sum(len(str(spec)) for spec in specs)
+        return self._characters
 
     def get(self, name: str) -> Tool | None:
         """Return the tool of exactly this name."""

@@ -8,7 +8,7 @@ import certifi
 import httpx
 import pytest
 
-from agent_tui_core.providers.direct import DirectTransport
+from agent_tui_core.providers.direct import DirectClient, DirectTransport
 from agent_tui_core.providers.exchange import Connection, Rests
 from fault_server import CLOSE, HANG, RESET, UNREAD, Drip, Endless, FaultServer, Step, chunked, http
 from loopback import Answer, LoopbackServer, Request
@@ -311,3 +311,49 @@ async def test_closing_the_client_hangs_up(client: httpx.AsyncClient) -> None:
         await client.aclose()
         while server.open_now:
             await asyncio.sleep(0.01)
+
+
+async def streamed(client: httpx.AsyncClient, url: str) -> tuple[int, bytes]:
+    response = await client.send(client.build_request("GET", url), stream=True)
+    try:
+        return response.status_code, await response.aread()
+    finally:
+        await response.aclose()
+
+
+async def test_a_cookie_comes_back_to_the_server_that_set_it() -> None:
+    answers = [Answer(b"one", headers={"Set-Cookie": "seat=7"}), Answer(b"two")]
+    async with LoopbackServer(answers) as server, DirectClient(DirectTransport()) as client:
+        for _ in answers:
+            await streamed(client, server.base_url)
+    assert [request.headers.get("cookie") for request in server.requests] == [None, "seat=7"]
+
+
+async def test_a_redirect_is_an_answer_and_nothing_else() -> None:
+    moved = Answer(status=302, headers={"Location": "http://[broken"}, framing="none")
+    async with LoopbackServer([moved]) as server, DirectClient(DirectTransport()) as client:
+        assert await streamed(client, server.base_url) == (302, b"")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_hooks_hear_of_every_answer(*, whole: bool) -> None:
+    heard: list[int] = []
+
+    async def hear(response: httpx.Response) -> None:
+        heard.append(response.status_code)
+
+    async with LoopbackServer([Answer(b"one")]) as server:
+        async with DirectClient(DirectTransport(), event_hooks={"response": [hear]}) as client:
+            request = client.build_request("GET", server.base_url)
+            await (await client.send(request, stream=not whole)).aclose()
+    assert heard == [200]
+
+
+async def test_a_client_that_is_closed_sends_nothing() -> None:
+    client = DirectClient(DirectTransport())
+    await client.aclose()
+    async with LoopbackServer([Answer(b"one")]) as server:
+        with pytest.raises(RuntimeError, match="closed"):
+            await client.send(client.build_request("GET", server.base_url), stream=True)
+    assert server.requests == []

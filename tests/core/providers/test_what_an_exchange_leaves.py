@@ -14,6 +14,7 @@ import pytest
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, plan
 from agent_tui_core.errors import without_frames
+from agent_tui_core.providers.direct import DirectClient
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.providers.openai import OpenAIProvider
 from agent_tui_core.runtime.session import open_session
@@ -33,13 +34,13 @@ def uncollected() -> Iterator[None]:
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[httpx.Request]]:
     """Every request that a client sent."""
     found: list[weakref.ref[httpx.Request]] = []
-    send = httpx.AsyncClient.send
+    send = DirectClient.send
 
-    async def watched(client: httpx.AsyncClient, request: httpx.Request, *, stream: bool) -> httpx.Response:
+    async def watched(client: DirectClient, request: httpx.Request, *, stream: bool) -> httpx.Response:
         found.append(weakref.ref(request))
         return await send(client, request, stream=stream)
 
-    monkeypatch.setattr(httpx.AsyncClient, "send", watched)
+    monkeypatch.setattr(DirectClient, "send", watched)
     return found
 
 
