@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.calls import Answers, CallRunner
 from agent_tui_core.agent.compaction import Compaction
@@ -51,6 +51,13 @@ FIRST_DELAY = 0.5
 LONGEST_DELAY = 30.0
 LONGEST_RETRY_AFTER = 120.0
 """Seconds. A server that asks for a longer wait is not waited for: the run fails and says so."""
+
+_CUT: Final[dict[StopReason | None, tuple[RunEnd, str]]] = {
+    "length": ("limit", "the answer reached the model's output limit"),
+    "content_filter": ("failed", "the provider's content filter stopped the answer"),
+    "error": ("failed", "the provider ended the answer with an error"),
+}
+"""How a run ends whose answer is not whole."""
 
 Work: TypeAlias = Callable[[], Awaitable[tuple[RunEnd, str]]]
 """What a run does between its start and its end, and how it ended."""
@@ -180,10 +187,9 @@ class Loop:
             if self._compaction.is_due(self._settings.context_limit):
                 await self._make_room(run)
             answer, proposed = await self._ask(run)
-            stop = answer.stop_reason
-            if stop in {"length", "content_filter", "error"}:
+            if (stop := answer.stop_reason) in _CUT:
                 await self._answer_unrun(run, proposed, "not executed: the answer was cut off")
-                return _cut_end(stop)
+                return _CUT[stop]
             if not proposed:
                 return "completed", ""
             if rounds >= self._settings.max_tool_iterations:
@@ -203,7 +209,11 @@ class Loop:
             raise ProviderRefused("the server sent an empty answer")
         proposed = [ProposedCall(new_id(), call) for call in answer.tool_uses]
         bodies: list[Body] = [ToolProposed(each.key, each.call, answer.id) for each in proposed]
-        await self._commit_answer(run, answer, bodies)
+        ended = None
+        if not proposed and answer.stop_reason not in _CUT:
+            ended = RunEnded("completed", "", run.iterations, run.usage.plus(run.reply.usage))
+        await self._commit_answer(run, answer, bodies if ended is None else [ended])
+        run.ended = ended
         return answer, proposed
 
     async def _stream(self, run: Run) -> None:
@@ -299,8 +309,9 @@ class Loop:
         return [answer] if staged is None else [staged, answer]
 
     async def _end(self, run: Run, end: RunEnd, reason: str) -> RunEnded:
-        ended = RunEnded(end, reason, run.iterations, run.usage)
-        await self._journal.commit(ended)
+        ended = run.ended or RunEnded(end, reason, run.iterations, run.usage)
+        if run.ended is None:
+            await self._journal.commit(ended)
         return ended
 
     async def _keep_partial(self, run: Run, stop: StopReason, reason: str) -> None:
@@ -337,11 +348,3 @@ class Loop:
         if staged is not None:
             written = next((block.text for block in staged.blocks if isinstance(block, Text)), "")
             self._journal.emit(PromptReturned(written, reason))
-
-
-def _cut_end(stop: StopReason) -> tuple[RunEnd, str]:
-    if stop == "length":
-        return "limit", "the answer reached the model's output limit"
-    if stop == "content_filter":
-        return "failed", "the provider's content filter stopped the answer"
-    return "failed", "the provider ended the answer with an error"

@@ -7,6 +7,7 @@ from dataclasses import field
 
 from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN
 from agent_tui_core.agent.round import Round
+from agent_tui_core.events import RunEnded
 from agent_tui_core.messages import Message, ModelRequest, Usage
 from agent_tui_core.records import dataclass
 from agent_tui_core.tools.registry import ToolRegistry
@@ -55,5 +56,7 @@ class Run:
     round: Round | None = None
     begun: bool = False
     """History has it."""
+    ended: RunEnded | None = None
+    """Its end, once history has it: with the last answer, where that has no calls."""
     made_room: bool = False
     """The provider said that the context is full, and room was made: once in a run."""

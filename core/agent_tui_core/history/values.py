@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from typing import Literal, NoReturn, TypeAlias, TypeVar, get_args
+from typing import Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -22,6 +22,9 @@ from agent_tui_core.messages import Message, Role, StopReason, Usage
 Detail: TypeAlias = Literal["auto", "low", "high"]
 PreviewKind: TypeAlias = Literal["command", "diff", "text"]
 Chosen = TypeVar("Chosen", bound=str)
+
+_KEPT: Final = (Text, Reasoning, ToolUse, ToolResult, Image, Usage, ApprovalPreview)
+_NAMES: Final = {kind: tuple(field.name for field in fields(kind)) for kind in _KEPT}
 
 
 def to_json(value: object) -> str:
@@ -88,7 +91,7 @@ def preview_form(preview: ApprovalPreview) -> dict[str, object]:
 
 
 def _fields_form(value: ContentBlock | Usage | ApprovalPreview) -> dict[str, object]:
-    form: dict[str, object] = {field.name: getattr(value, field.name) for field in fields(value)}
+    form: dict[str, object] = {name: getattr(value, name) for name in _NAMES[type(value)]}
     if isinstance(value, ToolResult):
         form["images"] = [_fields_form(image) for image in value.images]
     return form

@@ -1,7 +1,8 @@
 """Owns the one connection of this process that writes history; one failed write takes no other down.
 
-Writes that wait together are committed together (one fsync for all), each inside a savepoint of its own, by a
-thread of their own: one call of it for all of them, because each way there and back costs as much as a row.
+Writes that wait together are committed together (one fsync for all), by a thread of their own: one call of it
+for all of them, because each way there and back costs as much as a row. Where one of them is refused, all are
+done again, each inside a savepoint of its own.
 The task that owns the connection also closes it, so it is closed even when the event loop is torn down.
 """
 
@@ -213,44 +214,58 @@ class Writer:
         self, connection: sqlite3.Connection, batch: Sequence[Write]
     ) -> Sequence[HistoryError | None]:
         """Commit all of the batch that can be; what was refused, and why, comes back in its place."""
+        cursor = connection.cursor()
+        self._begin(cursor)
+        try:
+            for write in batch:
+                self._apply(cursor, write)
+        except _REFUSALS:
+            cursor.execute("ROLLBACK")
+            return self._commit_the_good(cursor, batch)
+        cursor.execute("COMMIT")
+        return [None] * len(batch)
+
+    def _commit_the_good(
+        self, cursor: sqlite3.Cursor, batch: Sequence[Write]
+    ) -> Sequence[HistoryError | None]:
         refusals: list[HistoryError | None] = []
-        self._begin(connection)
+        self._begin(cursor)
         for write in batch:
-            connection.execute("SAVEPOINT one_write")
+            cursor.execute("SAVEPOINT one_write")
             try:
-                self._apply(connection, write)
+                self._apply(cursor, write)
             except _REFUSALS as error:
-                connection.execute("ROLLBACK TO one_write")
+                cursor.execute("ROLLBACK TO one_write")
                 refusals.append(_refusal(error, self._path))
             else:
                 refusals.append(None)
-            connection.execute("RELEASE one_write")
-        connection.execute("COMMIT")
+            cursor.execute("RELEASE one_write")
+        cursor.execute("COMMIT")
         return refusals
 
-    def _begin(self, connection: sqlite3.Connection) -> None:
+    def _begin(self, cursor: sqlite3.Cursor) -> None:
         deadline = time.monotonic() + self._patience
         while True:
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                cursor.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
                 if not _is_busy(error) or time.monotonic() >= deadline:
                     raise
             else:
                 return
 
-    def _apply(self, connection: sqlite3.Connection, write: Write) -> None:
+    def _apply(self, cursor: sqlite3.Cursor, write: Write) -> None:
         if write.conversation_id is not None:
-            row = connection.execute(_NEXT_SEQ, (write.conversation_id,)).fetchone()
+            row = cursor.execute(_NEXT_SEQ, (write.conversation_id,)).fetchone()
             write.first_seq = int(row[0])
         every = list(write.parameters())
         for change, values in every:
-            if connection.execute(change.sql, values).rowcount != 1:
+            if cursor.execute(change.sql, values).rowcount != 1:
                 raise HistoryError(
                     f"{self._path}: {change.kind} {change.ref} comes too early or twice; nothing was kept."
                 )
         if write.conversation_id is not None:
-            connection.executemany(_ADD_ENTRY, [values for _, values in every])
+            cursor.executemany(_ADD_ENTRY, [values for _, values in every])
 
     def _was_kept(self, connection: sqlite3.Connection, write: Write) -> bool:
         """After a commit of unknown outcome: look whether the last entry of the write is there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,6 +152,16 @@ class Assembly:
             unreadable=partial(permissions.unreadable, cwd=who.workspace),
             agent_name=who.name,
         )
+
+
+def free_name(wanted: str, taken: Collection[str]) -> str:
+    """A name that no other agent has; those that have none of their own are counted."""
+    stem = "agent" if wanted == "default" else wanted
+    if stem != "agent" and stem not in taken:
+        return stem
+    first = 1 if stem == "agent" else 2
+    names = (f"{stem}-{number}" for number in range(first, len(taken) + 3))
+    return next(name for name in names if name not in taken)
 
 
 def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from agent_tui_core.history.holding import HeldSession
 from agent_tui_core.history.store import History, StoredConversation, StoredSession
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.messages import new_id
-from agent_tui_core.runtime.assembly import Assembly, Birth, profile_from, stored_profile
+from agent_tui_core.runtime.assembly import Assembly, Birth, free_name, profile_from, stored_profile
 from agent_tui_core.runtime.connections import DEMO, Connection, Connections
 from agent_tui_core.runtime.demo_stage import DEMO_GREETING as DEMO_GREETING
 from agent_tui_core.runtime.demo_stage import DemoStage
@@ -114,7 +116,8 @@ class Session:
             raise ConfigError(f"there is no profile {profile!r}; there is: {known}", key="agents")
         if self.demo:
             chosen = self._stage.another(chosen, len(self.workers))
-        return await self._make(replace(chosen, name=self._free_name(name or chosen.name)))
+        taken = {worker.name for worker in self.workers}
+        return (await self._make([replace(chosen, name=free_name(name or chosen.name, taken))]))[0]
 
     def start(self, prompt: str | None = None) -> None:
         """Give every agent this prompt; without one, a new demo's agents begin with their own. Once.
@@ -201,8 +204,7 @@ class Session:
             return
         default = self.plan.profiles["default"]
         planned = self.plan.agents or (replace(default, name="agent-1"),)
-        for profile in planned:
-            await self._make(profile)
+        await self._make(planned)
         if self._connections.local is not None:
             model = self.workers[0].model
             self.greeting = f"Found {self._connections.local} on this machine: using its model {model}."
@@ -219,30 +221,43 @@ class Session:
 
     async def _begin_demo(self) -> None:
         self.greeting = DEMO_GREETING
+        named: list[AgentProfile] = []
+        prompts: list[str] = []
         for profile, prompt in self._stage.opening(self.plan.agents, self.plan.profiles["default"]):
-            worker = await self._make(replace(profile, name=self._free_name(profile.name)))
-            self._openings.append((worker, prompt))
+            named.append(replace(profile, name=free_name(profile.name, {each.name for each in named})))
+            prompts.append(prompt)
+        self._openings += zip(await self._make(named), prompts, strict=True)
 
     # --- one agent ------------------------------------------------------------------------------------------
 
-    async def _make(self, profile: AgentProfile) -> Worker:
-        import os
+    async def _make(self, profiles: Sequence[AgentProfile]) -> list[Worker]:
+        """Make agents; their conversations reach the disk together."""
+        connected: list[tuple[AgentProfile, Connection]] = []
+        for profile in profiles:
+            check_agent(profile, self.plan.providers.get(profile.provider or ""), os.environ)
+            connected.append((profile, await self._connections.connect(profile)))
+        first = max((worker.number for worker in self.workers), default=0) + 1
+        born = [(_identity(new_id(), number, *each), *each) for number, each in enumerate(connected, first)]
+        stored = await asyncio.gather(*(self._store(*each) for each in born))
+        return [
+            self._join(Birth(identity, profile, connection.provider, conversation_id))
+            for (identity, profile, connection), conversation_id in zip(born, stored, strict=True)
+        ]
 
-        check_agent(profile, self.plan.providers.get(profile.provider or ""), os.environ)
-        connection = await self._connections.connect(profile)
-        number = max((worker.number for worker in self.workers), default=0) + 1
-        identity = _identity(new_id(), number, profile, connection)
-        conversation_id = await self._history.add_conversation(
+    def _join(self, birth: Birth) -> Worker:
+        worker = self._assembly.worker(birth)
+        self._conversations[worker.id] = birth.conversation_id
+        self._supervisor.add(worker)
+        return worker
+
+    async def _store(self, identity: WorkerIdentity, profile: AgentProfile, connection: Connection) -> str:
+        return await self._history.add_conversation(
             self.id,
             agent_id=identity.id,
             name=identity.name,
-            position=number,
+            position=identity.number,
             profile=stored_profile(profile, connection),
         )
-        worker = self._assembly.worker(Birth(identity, profile, connection.provider, conversation_id))
-        self._conversations[worker.id] = conversation_id
-        self._supervisor.add(worker)
-        return worker
 
     async def _revive(self, stored: StoredConversation) -> None:
         profile, lost = self._workspace_of(profile_from(stored.name, stored.profile), stored.profile)
@@ -265,15 +280,6 @@ class Session:
             return replace(profile, workspace=self._stage.folder), "The sample workspace was made anew."
         words = f"The workspace {profile.workspace} is gone: tools will fail until it is back."
         return profile, words
-
-    def _free_name(self, wanted: str) -> str:
-        taken = {worker.name for worker in self.workers}
-        stem = "agent" if wanted == "default" else wanted
-        if stem != "agent" and stem not in taken:
-            return stem
-        first = 1 if stem == "agent" else 2
-        names = (f"{stem}-{number}" for number in range(first, len(taken) + 3))
-        return next(name for name in names if name not in taken)
 
 
 @asynccontextmanager
