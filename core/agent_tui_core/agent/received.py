@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -54,8 +55,34 @@ def last_run(ended: RunEnded, came: Sequence[Message], error: AgentTuiError | No
     return LastRun(ended.end, stop_reason, ended.usage, answer, error, ended.iterations, ended.reason)
 
 
+class _Line:
+    """The events of one run that nobody took yet, and its end; any number may wait at it."""
+
+    __slots__ = ("_moved", "ended", "events")
+
+    def __init__(self) -> None:
+        self.events: deque[Event] = deque()
+        self.ended = False
+        self._moved = asyncio.Event()
+
+    def put(self, event: Event) -> None:
+        self.events.append(event)
+        self._moved.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self._moved.set()
+
+    async def moved(self) -> bool:
+        """Wait while it is empty; False at its end."""
+        while not (self.events or self.ended):
+            self._moved.clear()
+            await self._moved.wait()
+        return bool(self.events)
+
+
 class Received:
-    """The journal of a client's loop: a queue of events, new for each run."""
+    """The journal of a client's loop: its events wait in a line, a new one for each run."""
 
     def __init__(self, *, by_hand: bool) -> None:
         """`by_hand`: a call is given out when it may run, with its final input; else when it was made."""
@@ -63,8 +90,8 @@ class Received:
         self._by_hand = by_hand
         self._run_id: str | None = None
         self._seq = 0
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._ready: list[ContentBlock] = []
+        self._line = _Line()
+        self._ready: deque[ContentBlock] = deque()
         self._proposed: dict[str, ToolUse] = {}
 
     async def commit(self, *bodies: Body) -> None:
@@ -75,7 +102,7 @@ class Received:
     def emit(self, body: Body) -> None:
         """Show."""
         self._seq += 1
-        self._events.put_nowait(Event(self.agent_id, self._run_id, self._seq, time.time(), body))
+        self._line.put(Event(self.agent_id, self._run_id, self._seq, time.time(), body))
 
     def owe(self, *bodies: Body) -> None:
         """Show: nothing is kept here, so nothing is owed."""
@@ -85,30 +112,27 @@ class Received:
     def begin(self) -> None:
         """A run begins: what was not received of the one before it is dropped."""
         self._run_id = new_id()
-        self._events = asyncio.Queue()
+        self._line = _Line()
         self._ready.clear()
         self._proposed.clear()
 
     def end(self) -> None:
         """The run is over: all who receive get to know it."""
-        self._events.put_nowait(None)
+        self._line.end()
 
     async def event(self) -> Event | None:
         """The next event; None at the end, however often it is asked."""
-        events = self._events
-        event = await events.get()
-        if event is None:
-            events.put_nowait(None)  # for whoever else waits
-        return event
+        line = self._line
+        return line.events.popleft() if await line.moved() else None
 
     async def block(self) -> ContentBlock | None:
         """The next block; None at the end."""
+        line = self._line
         while not self._ready:
-            event = await self.event()
-            if event is None:
+            if not (line.events or await line.moved()):
                 return None
-            self._ready += self._blocks(event.body)
-        return self._ready.pop(0)
+            self._ready += self._blocks(line.events.popleft().body)
+        return self._ready.popleft()
 
     def _blocks(self, body: Body) -> Sequence[ContentBlock]:
         match body:

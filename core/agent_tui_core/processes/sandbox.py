@@ -65,10 +65,10 @@ class Sandbox:
         """Try it, once. Call this in a thread."""
         with self._lock:
             if self._trouble is None:
-                self._program, trouble = _found() if self.rules.mode != "off" else (None, "it is off")
-                if self._program:
-                    self.takes_descriptors = b"--ro-bind-fd" in _said_by([self._program, "--help"]).stdout
-                self._trouble = trouble
+                if self.rules.mode == "off":
+                    self._trouble = "it is off"
+                else:
+                    self._program, self.takes_descriptors, self._trouble = _found()
             return not self._trouble
 
     @property
@@ -187,6 +187,11 @@ class AgentSandbox:
             f"config and hooks){network}.]"
         )
 
+    @property
+    def has_scratch(self) -> bool:
+        """Whether a command of its had a /tmp."""
+        return self._scratch is not None
+
     def forget(self) -> None:
         """Delete what the agent left in its /tmp. May block."""
         if self._scratch is not None:
@@ -214,23 +219,39 @@ class AgentSandbox:
             )
 
 
-def _found() -> tuple[str | None, str]:
-    """The program and why it does not work, one of them empty."""
+_Found: TypeAlias = tuple[str | None, bool, str]
+"""The program, whether it takes descriptors, and why it does not work: the first or the last is empty."""
+_WORKED: Final[dict[tuple[str, int, int], _Found]] = {}
+"""What was tried and works, by path, inode and time of change: it is tried once for a process."""
+
+
+def _found() -> _Found:
     if not Path("/proc/self/ns").is_dir():
-        return None, "this system is not Linux"
+        return None, False, "this system is not Linux"
     program = next((path for path in (*_PROGRAMS, _on_path()) if path and os.access(path, os.X_OK)), None)
     if program is None:
-        return None, "bwrap is not installed"
+        return None, False, "bwrap is not installed"
+    try:
+        file = Path(program).stat()
+        which = (program, file.st_ino, file.st_mtime_ns)
+        if which not in _WORKED:
+            if trouble := _tried(program):
+                return None, False, trouble
+            _WORKED[which] = program, b"--ro-bind-fd" in _said_by([program, "--help"]).stdout, ""
+        return _WORKED[which]
+    except (OSError, subprocess.SubprocessError) as error:
+        return None, False, f"bwrap cannot be run: {error}"
+
+
+def _tried(program: str) -> str:
+    """Why it does not work; empty when it does."""
     line = [program, *_ISOLATED, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"]
     line += ["--remount-ro", "/run", "--", "/bin/sh", "-c", "kill -s 0 -- -1 2>/dev/null; exit 0"]
-    try:
-        done = _said_by(line)
-    except (OSError, subprocess.SubprocessError) as error:
-        return None, f"bwrap cannot be run: {error}"
+    done = _said_by(line)
     if done.returncode == 0:
-        return program, ""
+        return ""
     said = done.stderr.decode(errors="replace").strip().removeprefix("bwrap: ").split("\n")[0]
-    return None, f"bwrap does not work here: {said or f'exit code {done.returncode}'}"
+    return f"bwrap does not work here: {said or f'exit code {done.returncode}'}"
 
 
 def _said_by(argv: Sequence[str]) -> subprocess.CompletedProcess[bytes]:

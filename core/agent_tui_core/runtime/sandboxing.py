@@ -77,8 +77,9 @@ class Sandboxing:
         return self._settings.env_from
 
     async def leave(self, agent_id: str) -> None:
-        """Delete what an agent left in its /tmp."""
-        if (sandbox := self._of.pop(agent_id, None)) is not None:
+        """Delete what an agent left in its /tmp; most never had one."""
+        sandbox = self._of.pop(agent_id, None)
+        if sandbox is not None and sandbox.has_scratch:
             await asyncio.to_thread(sandbox.forget)
 
     async def close(self) -> None:

@@ -16,7 +16,7 @@ from agent_tui_core.messages import Message, ModelRequest, ToolSpec
 from agent_tui_core.wire.anthropic_stream import MessagesStream
 from agent_tui_core.wire.call_ids import CallIds
 from agent_tui_core.wire.opaque import own
-from agent_tui_core.wire.surrogates import mended, mended_object
+from agent_tui_core.wire.surrogates import mended, mended_object, mended_schema
 
 __all__ = ["DEFAULT_MAX_TOKENS", "LEAST_MAX_TOKENS", "MessagesStream", "Thinking", "request_body"]
 
@@ -90,7 +90,7 @@ def _tool_params(tool: ToolSpec) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": mended(tool.description),
-        "input_schema": mended_object(tool.input_schema),
+        "input_schema": mended_schema(tool.input_schema),
     }
 
 

@@ -19,7 +19,7 @@ from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended, mended_json
 from agent_tui_core.wire.thinking import prose, reasoning, reasoning_details
 from agent_tui_core.wire.usage import usage_in
-from agent_tui_core.wire.usual_chunk import usual_text
+from agent_tui_core.wire.usual_chunk import usual_text, usual_texts
 
 _PATIENCE: Final = 8
 """Unusual chunks in a row after which an answer's chunks are not tried as usual ones any more."""
@@ -81,16 +81,17 @@ class ChatStream(AnswerReader):
         """Chunks since the last usual one."""
 
     def _read_on(self, sent: Sequence[ServerSentEvent], said: list[StreamEvent]) -> None:
-        texts: list[str] = []
-        usual = self._unusual < _PATIENCE and not self.done
-        for event in sent:
-            if usual and event.event != "error" and (text := usual_text(event.data)):
-                texts.append(text)
-                continue
-            self._say_all(texts, said)
+        rest = iter(sent)
+        while True:
+            event: ServerSentEvent | None
+            if self._unusual < _PATIENCE and not self.done:
+                texts, event = usual_texts(rest)
+                self._say_all(texts, said)
+            else:
+                event = next(rest, None)
+            if event is None:
+                return
             said += self.feed(event)
-            usual = self._unusual < _PATIENCE and not self.done
-        self._say_all(texts, said)
 
     def _say_all(self, texts: list[str], said: list[StreamEvent]) -> None:
         """Say the texts of usual chunks; where they are many, so many at once as `joined` makes one."""
@@ -99,10 +100,9 @@ class ChatStream(AnswerReader):
         self._unusual = 0
         if len(texts) >= TOGETHER:
             starts = range(0, len(texts), TOGETHER)
-            texts[:] = ["".join(texts[start : start + TOGETHER]) for start in starts]
+            texts = ["".join(texts[start : start + TOGETHER]) for start in starts]
         for text in texts:
             self._say("text", text, said)
-        texts.clear()
 
     def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
         if event.event == "error":

@@ -16,7 +16,7 @@ from agent_tui_core.messages import Message, ModelRequest, ToolSpec
 from agent_tui_core.wire.chat_stream import ChatStream, whole_answer
 from agent_tui_core.wire.opaque import untagged
 from agent_tui_core.wire.refusals import refusal
-from agent_tui_core.wire.surrogates import mended, mended_object
+from agent_tui_core.wire.surrogates import mended, mended_object, mended_schema
 
 __all__ = ["ChatStream", "message_params", "refusal", "request_body", "whole_answer"]
 
@@ -64,7 +64,7 @@ def _tool_params(tool: ToolSpec) -> dict[str, Any]:
         "function": {
             "name": tool.name,
             "description": mended(tool.description),
-            "parameters": mended_object(tool.input_schema),
+            "parameters": mended_schema(tool.input_schema),
         },
     }
 

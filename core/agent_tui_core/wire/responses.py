@@ -18,7 +18,7 @@ from agent_tui_core.messages import Message, ModelRequest, ToolSpec
 from agent_tui_core.wire.call_ids import CallIds
 from agent_tui_core.wire.opaque import own
 from agent_tui_core.wire.responses_stream import ResponsesStream
-from agent_tui_core.wire.surrogates import mended, mended_object
+from agent_tui_core.wire.surrogates import mended, mended_object, mended_schema
 
 __all__ = ["ENCRYPTED", "ResponsesStream", "request_body"]
 
@@ -67,7 +67,7 @@ def _tool_params(tool: ToolSpec) -> dict[str, Any]:
         "type": "function",
         "name": tool.name,
         "description": mended(tool.description),
-        "parameters": mended_object(tool.input_schema),
+        "parameters": mended_schema(tool.input_schema),
         "strict": False,
     }
 

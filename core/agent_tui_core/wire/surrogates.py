@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 
@@ -43,6 +44,23 @@ def mended_object(value: JsonObject, *, levels: int = DEEPEST) -> dict[str, Json
     if levels == DEEPEST and _is_sound(value):
         return dict(value)
     return {mended(key): mended_json(inner, levels=levels - 1) for key, inner in value.items()}
+
+
+_SOUND: Final[dict[int, JsonObject]] = {}
+"""Schemas in which there is nothing to mend, by identity, which they keep as long as they stand here."""
+_MOST_SOUND: Final = 500
+
+
+def mended_schema(schema: JsonObject) -> JsonObject:
+    """`mended_object` of what goes out with every request: looked over once, if nobody changes it."""
+    if _SOUND.get(id(schema)) is schema:
+        return schema
+    if not _is_sound(schema):
+        return mended_object(schema)
+    if len(_SOUND) >= _MOST_SOUND:
+        _SOUND.clear()
+    _SOUND[id(schema)] = schema
+    return schema
 
 
 def _is_sound(value: JsonObject) -> bool:

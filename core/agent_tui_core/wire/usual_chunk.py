@@ -6,9 +6,12 @@ that it looks at stand here as empty; what stands nowhere, neither of the two re
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
+
+from agent_tui_core.wire.sse import ServerSentEvent
 
 _Empty: TypeAlias = Literal[""] | None
 _None: TypeAlias = Annotated[list[None], msgspec.Meta(max_length=0)] | None
@@ -43,12 +46,28 @@ class _Chunk(msgspec.Struct, gc=False):
     base_resp: None = None
 
 
+_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 _decode: Final = msgspec.json.Decoder(_Chunk).decode
+
+
+def usual_texts(events: Iterator[ServerSentEvent]) -> tuple[list[str], ServerSentEvent | None]:
+    """Take usual chunks; return their texts and the first event that is none, or None at the end."""
+    texts: list[str] = []
+    decode, found = _decode, texts.append
+    event: ServerSentEvent | None = None
+    try:
+        for event in events:
+            if event.event == "error" or not (text := decode(event.data).choices[0].delta.content):
+                return texts, event
+            found(text)
+    except _UNREADABLE:
+        return texts, event
+    return texts, None
 
 
 def usual_text(data: str) -> str:
     """Return the text of a usual chunk; nothing for any other data."""
     try:
         return _decode(data).choices[0].delta.content
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except _UNREADABLE:
         return ""
