@@ -8,6 +8,8 @@ Refuses to call cheap what loses something: each way delivers every character, f
 from __future__ import annotations
 
 import asyncio
+import atexit
+import functools
 import json
 import os
 import random
@@ -79,16 +81,24 @@ async def with_workers(url: str, streams: int) -> int:
     from agent_tui_core.events import TextDelta
     from agent_tui_core.runtime.session import open_session
 
-    with tempfile.TemporaryDirectory(prefix="agent-tui-bench-") as folder:
-        environ = {"AGENT_TUI_DATA_DIR": folder, "AGENT_TUI_CONFIG_DIR": folder}
-        flags = Flags(workspace=Path(folder), base_url=url, model="bench", count=streams)
-        async with open_session(plan(load_settings(None, environ=environ), flags, environ)) as session:
-            outboxes = [worker.subscribe() for worker in session.workers]
-            session.start("hi")
-            for worker in session.workers:
-                await worker.idle()
-            said = [event.body for outbox in outboxes for event in outbox.take()]
+    folder = _history()
+    environ = {"AGENT_TUI_DATA_DIR": folder, "AGENT_TUI_CONFIG_DIR": folder}
+    flags = Flags(workspace=Path(folder), base_url=url, model="bench", count=streams)
+    async with open_session(plan(load_settings(None, environ=environ), flags, environ)) as session:
+        outboxes = [worker.subscribe() for worker in session.workers]
+        session.start("hi")
+        for worker in session.workers:
+            await worker.idle()
+        said = [event.body for outbox in outboxes for event in outbox.take()]
     return sum(len(body.text) for body in said if isinstance(body, TextDelta))
+
+
+@functools.cache
+def _history() -> str:
+    """The folder of a history for this process: its tables are made once in a person's life."""
+    folder = tempfile.TemporaryDirectory(prefix="agent-tui-bench-")
+    atexit.register(folder.cleanup)
+    return folder.name
 
 
 async def with_openai(url: str, streams: int) -> int:

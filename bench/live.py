@@ -102,7 +102,7 @@ def _options() -> argparse.Namespace:
     options.seconds = options.minutes * 60
     if options.seconds <= 0 or not 1 <= options.agents <= 64:
         parser.error("--minutes is more than 0, --agents from 1 to 64")
-    options.warm = max(options.seconds / 5, min(120.0, options.seconds / 3))
+    options.warm = options.seconds / 3
     return options
 
 

@@ -33,7 +33,7 @@ from agent_tui_core.providers import http as http_room
 from agent_tui_core.runtime.session import Session
 
 SAMPLE_EVERY: Final = 2.0
-REST_EVERY: Final = 360.0
+REST_EVERY: Final = 240.0
 """Seconds of work between two rests; a shorter run has one before what is measured, and one after."""
 COUNTED: Final = ("fds", "tasks", "processes")
 SETTLE_SECONDS: Final = 40.0

@@ -23,6 +23,8 @@ from agent_tui.panes.rows import Row, Spot
 from agent_tui.panes.sheet import Sheet
 
 WHEEL_ROWS = 3
+_OLD_STRIPS = 16
+"""Strips of rows that went, which may lie about until the next look."""
 _BITS = 24
 _MASK = (1 << _BITS) - 1
 _NOWHERE = Spot(1 << 40, 0, 0)
@@ -146,6 +148,8 @@ class ScrolledLines(Painted):
         self._thumb = range(start, start + length)
 
     def _keep_strips(self) -> None:
+        if len(self._strips) <= self._height + _OLD_STRIPS:
+            return
         shown = {id(row.line) for row in self._rows}
         self._strips = {key: value for key, value in self._strips.items() if key[0] in shown}
 

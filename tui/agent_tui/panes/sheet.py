@@ -261,7 +261,8 @@ class Sheet:
         shown: dict[Unit, UnitRows] = {}
         rows: list[Row] = []
         for entry, number in self._upward():
-            unit, lines = self._placed[entry].part.units[number], self._seen(entry, number)
+            unit = self._placed[entry].part.units[number]
+            lines = unit.shown(self.width) or self._seen(entry, number)
             known = self._shown.get(unit)
             if known is None or known.lines is not lines or known.place != (entry, number, height):
                 known = UnitRows((entry, number, height), lines)

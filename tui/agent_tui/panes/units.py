@@ -58,6 +58,11 @@ class Unit:
             return self.gap + 1 + self.breaks + self._characters // max(1, width)
         return self.height
 
+    def shown(self, width: int) -> list[Line] | None:
+        """Its lines for this width with all of their colours, if they are kept."""
+        kept = self._width == width and (self.colored or not self.late)
+        return self.lines if kept else None
+
     def draw(self, width: int, *, seen: bool) -> list[Line]:
         """Its lines for this width, drawn now unless they are kept."""
         wants_colors = seen and self.late and not self.colored
