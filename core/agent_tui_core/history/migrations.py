@@ -194,10 +194,16 @@ def migrate(
             raise
 
 
+_STATE = ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+
+
 def _checked_version(connection: sqlite3.Connection, path: Path, newest: int) -> int:
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    owner = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    looks_only = not connection.in_transaction
+    if looks_only:
+        connection.execute("BEGIN")  # another program may write its tables between two looks
+    version, owner, tables = (int(connection.execute(each).fetchone()[0]) for each in _STATE)
+    if looks_only:
+        connection.execute("COMMIT")
     if owner != APPLICATION_ID and (tables or version):
         raise HistoryError(
             f"{path}: this database belongs to another program and was left alone. Choose another place with "

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,6 +236,24 @@ def test_a_step_that_fails_leaves_the_old_schema(tmp_path: Path) -> None:
         migrate(connection, path, patience=1, steps=steps)
         assert connection.execute("PRAGMA user_version").fetchone()[0] == len(steps)
         assert connection.execute("SELECT count(*) FROM more").fetchone()[0] == 0
+
+
+class Late(sqlite3.Connection):
+    """Before it looks for tables, another program makes them, if nothing keeps it from that."""
+
+    def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+        if "sqlite_master" in sql and not self.execute("PRAGMA application_id").fetchone()[0]:
+            path = Path(str(sqlite3.Connection.execute(self, "PRAGMA database_list").fetchone()[2]))
+            with closing(connect(path, patience=0)) as other, suppress(sqlite3.OperationalError):
+                migrate(other, path, patience=0)
+        return super().execute(sql, *arguments)
+
+
+def test_a_file_that_another_program_makes_at_this_moment_is_ours(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with closing(sqlite3.connect(path, isolation_level=None, factory=Late)) as connection:
+        migrate(connection, path, patience=5.0)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
 
 
 async def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
