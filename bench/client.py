@@ -34,6 +34,8 @@ FULL = ((1, 2_000), (32, 100)) if QUICK else ((1, 8_000), (8, 2_000), (32, 1_000
 """How many streams, and the tokens of each."""
 SLOW = frozenset({"openai SDK", "pydantic-ai"})
 """They get an eighth of the tokens at full speed: they cost a hundred times as much, and nothing else."""
+WARM = 1_000
+"""Tokens before anything is measured: a process that has its memory."""
 RATE = 50
 PACED = (32, RATE if QUICK else 2 * RATE)
 ROUNDS = 1 if QUICK else 5
@@ -231,7 +233,7 @@ def measure() -> list[Table]:
     got: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     with ExitStack() as stack:
         start = stack.enter_context
-        warm = start(serving(50, 0))
+        warm = start(serving(WARM, 0))
         paced = Load(start(serving(PACED[1], RATE)), *PACED)
         whole = [Load(start(serving(tokens, 0)), streams, tokens) for streams, tokens in FULL]
         less = [Load(start(serving(tokens // 8, 0)), streams, tokens // 8) for streams, tokens in FULL]

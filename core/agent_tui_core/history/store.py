@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -95,8 +96,7 @@ class History:
         """
         writer = Writer(path, patience=patience)
         try:
-            await asyncio.to_thread(_prepare, path, patience)
-            await writer.open()
+            await writer.open(partial(_prepare, path, patience))
         except (sqlite3.Error, OSError) as error:
             raise explain(error, path) from error
         return cls(path, writer)

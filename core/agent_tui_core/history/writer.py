@@ -106,9 +106,9 @@ class Writer:
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, f"history writer {path.name}")
 
-    async def open(self) -> None:
-        """Connect; sqlite3.Error when that fails, and then nothing stays open."""
-        connecting = self._in_thread(self._connect)
+    async def open(self, prepare: Callable[[], None]) -> None:
+        """Prepare the file and connect; raises what either of them raises, and then nothing stays open."""
+        connecting = self._in_thread(self._connect, prepare)
         try:
             connection = await asyncio.shield(connecting)
         except BaseException:
@@ -183,7 +183,8 @@ class Writer:
 
     # --- in the thread --------------------------------------------------------------------------------------
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, prepare: Callable[[], None]) -> sqlite3.Connection:
+        prepare()
         connection = connect(self._path, patience=min(BUSY_STEP, self._patience))
         try:
             connection.execute("PRAGMA synchronous = FULL")

@@ -22,7 +22,7 @@ from agent_tui_core.runtime.branch import current_branch
 from agent_tui_core.runtime.connections import Connection
 from agent_tui_core.runtime.equipment import Equipment
 from agent_tui_core.runtime.journal import WorkerJournal
-from agent_tui_core.runtime.later import LaterRunner
+from agent_tui_core.runtime.later import LaterRunner, Makings
 from agent_tui_core.runtime.outbox import Outbox
 from agent_tui_core.runtime.runner import Runner
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
@@ -58,6 +58,7 @@ class Assembly:
         self._history = history
         self._desk = desk
         self._equipment = equipment
+        self._makings = Makings()
 
     def worker(self, birth: Birth) -> Worker:
         """Put an agent together; it does nothing yet."""
@@ -68,7 +69,8 @@ class Assembly:
         branch = partial(current_branch, who.workspace)
         mode = AgentMode(birth.profile.mode)
         hooks = self._equipment.hooks.with_commands(partial(self._commands, birth, outbox, journal, mode))
-        runner = LaterRunner(partial(self._loop, birth, conversation, journal, branch, mode, hooks))
+        make = partial(self._loop, birth, conversation, journal, branch, mode, hooks)
+        runner = LaterRunner(make, self._makings)
         return Worker(who, conversation, outbox, journal, runner, hooks, branch, mode)
 
     def _commands(

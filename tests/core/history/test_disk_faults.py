@@ -76,7 +76,7 @@ async def test_whatever_write_fails_history_keeps_what_it_acknowledged(
 ) -> None:
     failures = []
     kth, failed, outcomes = 1, True, set()
-    while failed and kth < 200:
+    while failed and kth < 1_000:
         folder = tmp_path / f"{kth}"
         folder.mkdir()
         path = folder / "history.db"
