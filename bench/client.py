@@ -34,7 +34,7 @@ FULL = ((1, 2_000), (32, 100)) if QUICK else ((1, 8_000), (8, 2_000), (32, 1_000
 """How many streams, and the tokens of each."""
 SLOW = frozenset({"openai SDK", "pydantic-ai"})
 """They get an eighth of the tokens at full speed: they cost a hundred times as much, and nothing else."""
-WARM = 1_000
+WARM = 500
 """Tokens before anything is measured: a process that has its memory."""
 RATE = 50
 PACED = (32, RATE if QUICK else 2 * RATE)

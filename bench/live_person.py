@@ -39,8 +39,8 @@ class Person:
         self._works = asyncio.Event()
         self._works.set()
         self._full = 0
-        self._all_full = asyncio.Event()
-        """Until then, or the first rest, every conversation becomes as long as any will be, and stays."""
+        self._filling_is_over = asyncio.Event()
+        """Until then every conversation becomes as long as any will be, and stays; a rest ends that too."""
         self._parked = 0
         self._changed = asyncio.Event()
         self._asked: dict[str, asyncio.TimerHandle] = {}
@@ -57,7 +57,7 @@ class Person:
     async def rest(self) -> None:
         """Return when every agent is idle and gone; nothing is begun before `go_on`."""
         self._works.clear()
-        self._all_full.set()
+        self._filling_is_over.set()
         while self._parked < self._seats:
             self._changed.clear()
             await self._changed.wait()
@@ -101,7 +101,7 @@ class Person:
     async def _converse(self, worker: Worker, dice: random.Random, name: str) -> None:
         turn = 0
         fewest, most = TURNS
-        fills = not self._all_full.is_set()
+        fills = not self._filling_is_over.is_set()
         for _ in range(most if fills else dice.randint(fewest, most)):
             if not self._works.is_set():
                 return
@@ -134,8 +134,8 @@ class Person:
         """Wait until the others are, too; from then on chance has its way."""
         self._full += 1
         if self._full == self._seats:
-            self._all_full.set()
-        await self._all_full.wait()
+            self._filling_is_over.set()
+        await self._filling_is_over.wait()
 
     async def _turn(self, worker: Worker, words: str) -> None:
         worker.prompt(words)
