@@ -181,6 +181,7 @@ def _roles_are_believed(patch: pytest.MonkeyPatch) -> None:
         read(self, delta, events)
 
     patch.setattr(chat_room, "usual_text", lambda _: "")
+    patch.setattr(chat_room, "usual_texts", lambda events: ([], next(events, None)))
     patch.setattr(chat_room.ChatStream, "_read_delta", strict)
 
 

@@ -7,7 +7,7 @@ from agent_tui_core.events import StreamEvent
 from agent_tui_core.wire import chat_stream
 from agent_tui_core.wire.chat_stream import ChatStream
 from agent_tui_core.wire.sse import ServerSentEvent
-from agent_tui_core.wire.usual_chunk import _Choice, _Chunk, _Delta, usual_text
+from agent_tui_core.wire.usual_chunk import _Choice, _Chunk, _Delta, usual_text, usual_texts
 
 USUAL: dict[str, Any] = {
     "id": "1",
@@ -110,16 +110,33 @@ def test_every_key_that_the_patient_way_looks_at_is_known_to_the_usual_one() -> 
     assert outer.asked <= set(_Chunk.__struct_fields__)
 
 
+@pytest.mark.parametrize("data", [json.dumps(UNUSUAL[0]), "[DONE]", "{", "[" * 5000, ""])
+def test_usual_chunks_are_taken_up_to_the_first_other_event(data: str) -> None:
+    usual, other = ServerSentEvent(data=json.dumps(USUAL)), ServerSentEvent(data=data)
+    rest = iter([usual, usual, other, usual])
+    assert usual_texts(rest) == (["words", "words"], other)
+    assert usual_texts(rest) == (["words"], None)
+    assert usual_texts(rest) == ([], None)
+
+
+def test_what_is_sent_as_an_error_is_no_usual_chunk() -> None:
+    error = ServerSentEvent("error", json.dumps(USUAL))
+    assert usual_texts(iter([error])) == ([], error)
+
+
 @pytest.mark.parametrize("think_tags", [False, True])
-def test_both_ways_say_the_same(monkeypatch: pytest.MonkeyPatch, think_tags: bool) -> None:
+def test_all_ways_say_the_same(monkeypatch: pytest.MonkeyPatch, think_tags: bool) -> None:
     words = ["<thi", "nk>a", "</think>", "b", "\u00e4\u65e5", "c\U0001f600"]
     chunks = [*(delta(content=word) for word in words), choice(delta={}, finish_reason="stop")]
 
+    sent = [ServerSentEvent(data=json.dumps(each)) for each in chunks]
+
     def said() -> list[StreamEvent]:
         stream = ChatStream(think_tags=think_tags)
-        sent = [ServerSentEvent(data=json.dumps(each)) for each in chunks]
         return [event for each in sent for event in stream.feed(each)] + stream.close()
 
     usual = said()
+    together = ChatStream(think_tags=think_tags)
+    assert [*together.feed_all(sent)[0], *together.close()] == usual
     monkeypatch.setattr(chat_stream, "usual_text", lambda _: "")
     assert said() == usual
