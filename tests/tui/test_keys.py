@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from textual.widgets import TextArea
 
-from agent_tui.actions import ACTIONS
+from agent_tui.actions import ACTIONS, Action
 from agent_tui.modals.approval import ApprovalModal
 from agent_tui.modals.confirm import ConfirmModal
+from agent_tui.panes.status import KeyRow
 from agent_tui.screens.help import HelpScreen
 from dashboard_pilot import Driver, dashboard
 from scripted_session import ScriptedSession, scripted_plan
@@ -21,6 +22,18 @@ def _session(folder: Path, *names: str, keys: dict[str, str] | None = None) -> S
 
 def _confirm(driver: Driver) -> bool:
     return isinstance(driver.app.screen, ConfirmModal)
+
+
+def _armed(driver: Driver) -> bool:
+    modal = driver.app.screen
+    return isinstance(modal, ApprovalModal) and modal.hearing == "armed"
+
+
+def _bright(driver: Driver) -> set[str]:
+    """The labels of the last row that are not dim."""
+    row = driver.screen.query_one(KeyRow).render()
+    dim = {row.plain[span.start : span.end].strip() for span in row.spans if span.style == "$text-muted"}
+    return {action.label for action in driver.app.actions.footer} - dim
 
 
 async def _say_yes(driver: Driver) -> None:
@@ -126,10 +139,46 @@ async def test_esc_while_a_modal_is_open_is_the_modals_and_stops_no_agent(tmp_pa
         task = driver.workers[1].ask("Bash", "ls")
         await driver.press("f2")
         await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
-        await driver.press("escape", "f8", "f6", "ctrl+t", "ctrl+p")
+        await driver.press("escape", "f6", "ctrl+t", "ctrl+p")
         assert not any(worker.interrupts for worker in driver.workers)
         assert (driver.chosen, len(driver.workers)) == (1, 3)
         task.cancel()
+
+
+async def test_f8_works_over_a_question_and_asks_once(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        driver.workers[0].begin("go")
+        task = driver.workers[1].ask("Bash", "ls")
+        await driver.press("f2")
+        await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+        await driver.press("f8", "f8")
+        await driver.until(lambda: _confirm(driver))
+        assert len(driver.app.screen_stack) == 3
+        await _say_yes(driver)
+        await driver.until(lambda: [worker.interrupts for worker in driver.workers] == [1, 1, 0])
+        task.cancel()  # a real agent that is stopped takes its question back
+        await driver.until(lambda: driver.app.screen is driver.screen)
+
+
+async def test_the_last_row_dims_what_a_question_keeps_from_working(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path), (200, 40)) as driver:
+        driver.workers[0].begin("go")
+        await driver.until(lambda: {"zoom", "stop all", "quit", "help", "palette"} <= _bright(driver))
+        task = driver.workers[1].ask("Bash", "ls")
+        await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+        await driver.until(lambda: _bright(driver) == {"stop all", "quit"})
+        await driver.until(lambda: _armed(driver))
+        await driver.press("l")
+        await driver.until(lambda: driver.app.screen is driver.screen)
+        await driver.until(lambda: "zoom" in _bright(driver))
+        task.cancel()
+
+
+@pytest.mark.parametrize("action", [a for a in ACTIONS if a.action], ids=lambda action: action.id)
+async def test_every_action_has_somebody_who_does_it(tmp_path: Path, action: Action) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        target, name, _ = driver.app._parse_action(action.action, driver.screen)
+        assert callable(getattr(target, f"action_{name}", None))
 
 
 async def test_f8_asks_with_the_count_before_it_stops_more_than_one(tmp_path: Path) -> None:

@@ -153,7 +153,9 @@ def _agent_key(number: int) -> Action:
 
 ACTIONS: tuple[Action, ...] = (
     Action("interrupt", "escape", "stop", "Stop the focused agent, and no other.", "Agents", "interrupt", 2),
-    Action("stop_all", "f8", "stop all", "Stop every agent that runs.", "Agents", "stop_all", 6),
+    Action(
+        "stop_all", "f8", "stop all", "Stop every agent that runs.", "Agents", "app.stop_all", 6, on_app=True
+    ),
     Action("next_agent", "f6", "next agent", "Talk to the next agent.", "Agents", "focus_next_agent(1)", 4),
     Action(
         "previous_agent",
@@ -305,10 +307,10 @@ ACTIONS: tuple[Action, ...] = (
         "palette",
         "Everything that can be done, by name.",
         "Program",
-        "command_palette",
+        "app.command_palette",
         10,
         on_app=True,
         in_palette=False,
     ),
-    Action("quit", "ctrl+q", "quit", "Leave; asks while agents run.", "Program", "quit", 7, on_app=True),
+    Action("quit", "ctrl+q", "quit", "Leave; asks while agents run.", "Program", "app.quit", 7, on_app=True),
 )

@@ -32,6 +32,7 @@ from agent_tui.screens.form_questions import FormQuestions
 from agent_tui.screens.inbox import Inbox
 from agent_tui.screens.leaving import Leaving
 from agent_tui.screens.mode_switch import ModeSwitch
+from agent_tui.screens.stopping import Stopping
 from agent_tui.screens.terminal_input import quiet_driver
 from agent_tui.screens.terminal_title import TerminalTitle
 from agent_tui.screens.tidying import Tidying
@@ -88,6 +89,7 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
         self._last_key_at = float("-inf")
         self._title = TerminalTitle(self)
         self._leaving = Leaving(self, session)
+        self._stopping = Stopping(self, session, self.feed)
         self.set_keymap(self.actions.keymap())
         self._notices = register_themes(self, session.plan.config_dir / "themes")
         self._choose_theme(session.plan.theme or remembered_theme(session.plan.data_dir))
@@ -275,7 +277,11 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
             return self.screen is self.dashboard
         return super().check_action(action, parameters)
 
-    # --- leaving --------------------------------------------------------------------------------------------
+    # --- stopping and leaving -------------------------------------------------------------------------------
+
+    def action_stop_all(self) -> None:
+        """Stop every agent, over any question; asks when that is more than one."""
+        self._stopping.stop()
 
     def action_interrupt_key(self) -> None:
         """ctrl+c: stop the chosen agent; the second time within a second, offer to quit."""

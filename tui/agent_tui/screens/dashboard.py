@@ -16,7 +16,7 @@ from textual.geometry import Size
 from textual.layout import Layout
 from textual.widgets import TextArea
 
-from agent_tui.actions import Actions, bindings
+from agent_tui.actions import Action, Actions, bindings
 from agent_tui.feed import AgentFeed, Feed
 from agent_tui.panes.agent_pane import AgentPane
 from agent_tui.panes.painting import Painter, QuickScreen
@@ -66,7 +66,8 @@ class DashboardScreen(QuickScreen[None]):
         self._board = Board(id="board")
         self._roster = Roster(id="roster")
         self._status = StatusRow(id="status")
-        self._keys = KeyRow(actions.footer, id="keys")
+        self._footer = actions.footer
+        self._keys = KeyRow(self._footer, id="keys")
 
     def compose(self) -> ComposeResult:
         yield self._status
@@ -171,12 +172,21 @@ class DashboardScreen(QuickScreen[None]):
             "next_agent": len(feeds) > 1,
             "zoom": len(feeds) > 1,
         }
+        covered = self.app.screen is not self
         self._keys.report(
-            lit=["approvals"] if waiting else [],
-            useless=[action for action, holds in useful.items() if not holds],
+            lit=["approvals"] if waiting and not covered else [],
+            useless=[
+                action.id
+                for action in self._footer
+                if not useful.get(action.id, True) or (covered and not self._reaches(action))
+            ],
         )
         self._address()
         self._give_back()
+
+    def _reaches(self, action: Action) -> bool:
+        """Whether its key works although something covers the dashboard."""
+        return action.on_app and bool(self.app.check_action(action.action.removeprefix("app."), ()))
 
     def _address(self) -> None:
         if (chosen := self.chosen) is None:
@@ -198,6 +208,14 @@ class DashboardScreen(QuickScreen[None]):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._rearrange)
+
+    def on_screen_suspend(self) -> None:
+        """Something covers the dashboard: few of its keys still do what the last row says."""
+        self.report()
+
+    def on_screen_resume(self) -> None:
+        """It is free again."""
+        self.report()
 
     def _rearrange(self) -> None:
         self._arrange()
@@ -254,27 +272,6 @@ class DashboardScreen(QuickScreen[None]):
         name = f"{chosen.agent.number} {one_line(chosen.agent.name)}"
         if not chosen.agent.interrupt():
             self.notify(f"{name} is not working.", timeout=2, markup=False)
-        self.feed.now()
-
-    def action_stop_all(self) -> None:
-        """Stop every agent; asks when that is more than one."""
-        running = self.session.running
-        if running <= 1:
-            self._stop_all(True)
-            return
-        from agent_tui.modals.confirm import ConfirmModal
-
-        body = "Each stops where it is. What is finished is kept, and every agent can go on afterwards."
-        self.app.push_screen(
-            ConfirmModal(f"Stop all {running} agents that work?", body, f"Stop {running}"), self._stop_all
-        )
-
-    def _stop_all(self, confirmed: bool | None) -> None:
-        if not confirmed:
-            return
-        stopped = self.session.interrupt_all()
-        words = "No agent is working." if not stopped else f"Stopping {stopped}."
-        self.notify(words, timeout=3, markup=False)
         self.feed.now()
 
     def action_focus_next_agent(self, step: int) -> None:
