@@ -114,7 +114,7 @@ async def test_esc_stops_the_chosen_agent_only_and_says_so_in_the_same_frame(tmp
         await driver.pilot.pause()
         assert [worker.interrupts for worker in driver.workers] == [0, 1, 0]
         await driver.shows("stopping…")
-        await driver.shows("to 2 builder · stopping…")
+        await driver.shows("to 2 builder · stopping, enter goes on")
 
 
 @pytest.mark.parametrize("state", ["connecting", "streaming", "waiting", "running", "retrying"])

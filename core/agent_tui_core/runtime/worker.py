@@ -141,14 +141,19 @@ class Worker:
     # --- what one can tell it -------------------------------------------------------------------------------
 
     def prompt(self, text: str) -> None:
-        """Run this now, or queue it when a run is going on. Blank text is ignored."""
+        """Run this now, or queue it when a run is going on. Blank text is ignored.
+
+        A run that is stopping counts as stopped: this is sent as soon as it is, before what is queued.
+        """
         if not text.strip() or self._closed:
             return
-        if self.take_up() or self.busy:
-            self._queue.append(text)
-            self._tell_queue()
-        else:
+        if not (self.take_up() or self.busy):
             self._start(text)
+            return
+        stops = self._interrupting and not self._goes_on
+        self._queue.insert(0 if stops else len(self._queue), text)
+        self._goes_on |= stops
+        self._tell_queue()
 
     def prompt_now(self, text: str) -> None:
         """Interrupt what is going on and go on with this; what is queued stays behind it."""
@@ -165,6 +170,8 @@ class Worker:
         """Take a queued prompt back; None when there is none at that place."""
         if not -len(self._queue) <= index < len(self._queue):
             return None
+        if index % len(self._queue) == 0:
+            self._goes_on = False
         text = self._queue.pop(index)
         self._tell_queue()
         return text

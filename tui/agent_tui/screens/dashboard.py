@@ -194,7 +194,7 @@ class DashboardScreen(QuickScreen[None]):
             return
         words = f"{chosen.agent.number} {one_line(chosen.agent.name)}"
         if chosen.transcript.state == "stopping":
-            words += " · stopping…"
+            words += " · stopping, enter goes on"
         elif chosen.agent.busy:
             words += " · busy, enter queues"
         self.prompt.address(words)
