@@ -41,7 +41,7 @@ $(VENV)/.bench: $(VENV)/.dev pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]' && touch $@
 
 bench: $(VENV)/.bench ## measure what the README quotes; make bench QUICK=1 takes a minute
-	@QUICK=$(QUICK) $(BIN)/python bench/run.py
+	@PYTHONDONTWRITEBYTECODE= QUICK=$(QUICK) $(BIN)/python bench/run.py
 
 snapshots: $(VENV)/.dev ## record the screen snapshots anew; look at each before you commit it
 	@$(BIN)/python -m pytest tests/tui -k snapshot --snapshot-update $(ARGS)
@@ -50,7 +50,7 @@ screenshot: $(VENV)/.dev ## make the README's picture from the real app
 	@$(BIN)/python docs/screenshot.py
 
 soak: $(VENV)/.dev ## 20 agents at work for MINUTES=10; EXAMPLES=100000 tries the properties as well
-	@$(BIN)/python bench/live.py --minutes $(MINUTES) $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python bench/live.py --minutes $(MINUTES) $(ARGS)
 	@test -z "$(EXAMPLES)" || $(BIN)/python bench/soak.py --examples $(EXAMPLES)
 
 properties: $(VENV)/.dev ## the slow tests, and 100,000 examples of each property

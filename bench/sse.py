@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import statistics
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -17,12 +18,12 @@ from anthropic._streaming import SSEDecoder as AnthropicDecoder
 from httpx_sse import EventSource
 from openai._streaming import SSEDecoder as OpenAIDecoder
 from sseclient import SSEClient
-from tables import QUICK, Table, alternating, processor_seconds
+from tables import QUICK, Table, alternating, processor_seconds, times
 
 from agent_tui_core.wire.sse import SseParser
 
 EVENTS = 1_000 if QUICK else 8_000
-ROUNDS = 5
+ROUNDS = 5 if QUICK else 11
 CUTS: tuple[tuple[str, int], ...] = (
     ("an event a chunk", 0),
     ("64 KiB", 65536),
@@ -73,8 +74,7 @@ def cut(events: list[bytes], size: int) -> list[bytes]:
 
 
 def ours(chunks: list[bytes]) -> int:
-    parser = SseParser()
-    return sum(len(events) for events in map(parser.feed, chunks))
+    return sum(map(len, map(SseParser().feed, chunks)))
 
 
 class _Stream(httpx.SyncByteStream):
@@ -124,13 +124,14 @@ def measure() -> list[Table]:
         works = {parser: partial(_seconds, parse, chunks, len(events)) for parser, parse in PARSERS.items()}
         got = alternating(works, ROUNDS)
         us = got["agent-tui"]
+        middle = {parser: statistics.median(seconds) for parser, seconds in got.items()}
         table.rows.append(
             [
                 name,
-                *(f"{1e9 * seconds / EVENTS:,.0f}" for seconds in got.values()),
-                f"{size / us / 1e6:,.0f}",
-                f"{got['httpx-sse'] / us:.1f}",
-                f"{got['openai'] / us:.1f}",
+                *(f"{1e9 * seconds / EVENTS:,.0f}" for seconds in middle.values()),
+                f"{size / middle['agent-tui'] / 1e6:,.0f}",
+                f"{times(got['httpx-sse'], us):.1f}",
+                f"{times(got['openai'], us):.1f}",
             ]
         )
     return [table, linearity()]
@@ -162,7 +163,8 @@ def linearity() -> Table:
         got = alternating(
             {"one": partial(_seconds, ours, one, 1), "many": partial(_seconds, ours, many, repeat * 1000)}, 3
         )
-        table.rows.append([str(size), f"{1000 * got['one'] / size:.2f}", f"{1000 * got['many'] / size:.2f}"])
+        one_took, many_took = (1000 * statistics.median(took) / size for took in got.values())
+        table.rows.append([str(size), f"{one_took:.2f}", f"{many_took:.2f}"])
     return table
 
 

@@ -79,6 +79,11 @@ def main() -> int:
     return 0
 
 
+def _environment() -> dict[str, str]:
+    """Ours, but a start that nobody's second one is would compile all of the program again."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _tokens(_number: int) -> Iterator[str]:
     yield TOKEN_SAYS
     while True:
@@ -126,7 +131,7 @@ def compare(rounds: int) -> tuple[Table, float]:
 def shown_after(command: list[str], says: tuple[str, ...], folder: str) -> list[float]:
     """Seconds from the start of `command` in a terminal until it shows each; raises `TimeoutError`."""
     environment = {
-        **os.environ,
+        **_environment(),
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
         "TMPDIR": folder,
@@ -170,7 +175,7 @@ def _seen(terminal: int, says: tuple[str, ...]) -> list[float]:
 
 def show_imports() -> None:
     """Print the packages whose own modules take longest to import."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT / "tui")])}
+    environment = {**_environment(), "PYTHONPATH": os.pathsep.join([str(ROOT / "core"), str(ROOT / "tui")])}
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", EVERYTHING],
         env=environment,

@@ -34,13 +34,18 @@ class Table:
         return "\n".join([*lines, "", *(f"{note}\n" for note in self.notes)])
 
 
-def alternating(works: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """Run all in turns, so that a busy moment meets each; return the median of what they return."""
+def alternating(works: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """Run all in turns, so that a busy moment meets each; return what each returned, round by round."""
     got: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(rounds):
         for name, work in works.items():
             got[name].append(work())
-    return {name: statistics.median(values) for name, values in got.items()}
+    return got
+
+
+def times(them: Sequence[float], us: Sequence[float]) -> float:
+    """How many times ours theirs is: the median of the rounds, since a machine changes its pace between."""
+    return statistics.median(theirs / ours for theirs, ours in zip(them, us, strict=True))
 
 
 def processor_seconds(work: Callable[[], object]) -> float:

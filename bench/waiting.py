@@ -96,8 +96,8 @@ async def interrupts() -> dict[str, list[float]]:
     """Seconds from each key, written to the terminal, until the server sees that the client left."""
 
     def script(request: Request) -> Answer:
-        chat = request.path.endswith("/chat/completions")
-        return Answer(text("thinking "), HANG) if chat else json_answer({"data": [{"id": "bench"}]})
+        thinks = Answer(text("thinking "), HANG)
+        return thinks if _is_chat(request) else json_answer({"data": [{"id": "bench"}]})
 
     took: dict[str, list[float]] = {name: [] for name in KEYS}
     async with LoopbackServer(script) as server:
@@ -106,7 +106,7 @@ async def interrupts() -> dict[str, list[float]]:
             for name in [*KEYS] * INTERRUPTS:
                 await server.until(lambda: server.open_now == 1)
                 await asyncio.sleep(REST_SECONDS)
-                stream = server.streams[-1]
+                stream = next(each for each in reversed(server.streams) if _is_chat(each.request))
                 pressed = time.perf_counter()
                 os.write(terminal, KEYS[name])
                 await stream.disconnected.wait()
@@ -117,6 +117,11 @@ async def interrupts() -> dict[str, list[float]]:
                 await asyncio.sleep(REST_SECONDS)
                 os.write(terminal, b"\r")
     return {name: sorted(each) for name, each in took.items()}
+
+
+def _is_chat(request: Request) -> bool:
+    """Not a question for the list of models, which may come while the first answer streams."""
+    return request.path.endswith("/chat/completions")
 
 
 def measure() -> list[Table]:
