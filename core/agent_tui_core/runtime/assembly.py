@@ -70,7 +70,7 @@ class Assembly:
         mode = AgentMode(birth.profile.mode)
         hooks = self._equipment.hooks.with_commands(partial(self._commands, birth, outbox, journal, mode))
         make = partial(self._loop, birth, conversation, journal, branch, mode, hooks)
-        runner = LaterRunner(make, self._makings)
+        runner = LaterRunner(make, self._makings, who.workspace)
         return Worker(who, conversation, outbox, journal, runner, hooks, branch, mode)
 
     def _commands(

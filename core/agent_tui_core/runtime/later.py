@@ -1,13 +1,15 @@
 """Owns the delay of an agent's loop: it is made at its first prompt; refuses to know how.
 
-The loop, the tools and the rules that they need cost as much to import as a tenth of the first frame: so the
-first of a session is made in a thread. The others, that find all of it there, take a fifth of a millisecond.
+The loop, the tools and the rules that they need cost as much to import as a tenth of the first frame, and a
+folder of a network may keep one waiting: so the first of each folder is made in a thread. The
+others, that find all of it there, take a fifth of a millisecond.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 from agent_tui_core.agent.outside import LeftCalls
 from agent_tui_core.events import RunEnded
@@ -16,29 +18,28 @@ from agent_tui_core.runtime.runner import Runner
 
 
 class Makings:
-    """What is made alike several times: the first in a thread, which takes its time; the others after it."""
+    """What is made alike several times, one after the other: the first of a folder in a thread."""
 
     def __init__(self) -> None:
-        self._first = asyncio.Lock()
-        self._warm = False
+        self._turn = asyncio.Lock()
+        self._seen: set[Path] = set()
 
-    async def make(self, make: Callable[[], Runner]) -> Runner:
+    async def make(self, make: Callable[[], Runner], workspace: Path) -> Runner:
         """Make one; raises what that raises."""
-        if not self._warm:
-            async with self._first:
-                if not self._warm:
-                    made = await asyncio.to_thread(make)
-                    self._warm = True
-                    return made
-        return make()
+        async with self._turn:
+            if workspace in self._seen:
+                return make()
+            made = await asyncio.to_thread(make)
+            self._seen.add(workspace)
+            return made
 
 
 class LaterRunner:
     """Makes the real runner once."""
 
-    def __init__(self, make: Callable[[], Runner], makings: Makings) -> None:
-        """`make` may import; `makings` belongs to all agents of the session."""
-        self._make, self._makings = make, makings
+    def __init__(self, make: Callable[[], Runner], makings: Makings, workspace: Path) -> None:
+        """`make` may import and look at the workspace; `makings` belongs to all agents of the session."""
+        self._make, self._makings, self._workspace = make, makings, workspace
         self._made: Runner | None = None
 
     async def run(self, prompt: Message | None) -> RunEnded:
@@ -59,5 +60,5 @@ class LaterRunner:
 
     async def _runner(self) -> Runner:
         if self._made is None:
-            self._made = await self._makings.make(self._make)
+            self._made = await self._makings.make(self._make, self._workspace)
         return self._made
