@@ -19,7 +19,7 @@ from urllib.request import getproxies
 
 import httpx
 
-from agent_tui_core.providers.exchange import Connection, Rests
+from agent_tui_core.providers.exchange import Connection, Shared
 
 _MOST_IDLE: Final = 64
 _KEPT_SECONDS: Final = 30.0
@@ -68,7 +68,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
         self._making = threading.Lock()
         self._idle: dict[_Place, list[Connection]] = {}
         self._busy: set[Connection] = set()
-        self._rests: Rests | None = None
+        self._shared: Shared | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -91,8 +91,8 @@ class DirectTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Hang up everywhere."""
-        if self._rests is not None:
-            self._rests.stop()
+        if self._shared is not None:
+            self._shared.stop()
         for connection in [*self._busy, *(each for kept in self._idle.values() for each in kept)]:
             connection.abort()
         self._busy.clear()
@@ -124,14 +124,14 @@ class DirectTransport(httpx.AsyncBaseTransport):
     async def _connect(self, place: _Place, patience: float | None) -> Connection:
         scheme, host, port = place
         loop = asyncio.get_running_loop()
-        if self._rests is None or self._loop is not loop:
-            self._rests, self._loop = Rests(loop), loop
-        rests = self._rests
+        if self._shared is None or self._loop is not loop:
+            self._shared, self._loop = Shared(loop), loop
+        shared = self._shared
         try:
             async with asyncio.timeout(patience):
                 tls = await asyncio.to_thread(self._trust) if scheme == "https" else None
                 _, connection = await loop.create_connection(
-                    lambda: Connection(loop, rests),
+                    lambda: Connection(loop, shared),
                     host,
                     port,
                     ssl=tls,

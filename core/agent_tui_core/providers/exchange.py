@@ -33,7 +33,7 @@ _READING: Final = 64 * 2**10
 _NO_BODY: Final = frozenset({204, 304})
 
 
-class Rests:
+class Shared:
     """What all connections of a loop share: a place to read into, and a clock.
 
     Those that rest are read together, many of them in some groups.
@@ -73,14 +73,14 @@ class Rests:
 class Connection(asyncio.BufferedProtocol):
     """One connection, one exchange after the other; `failed` and `whole` say how the last one ended."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, rests: Rests) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, shared: Shared) -> None:
         self.loop = loop
         self.idle_since = 0.0
         self.status: int | None = None
         self.headers: list[tuple[bytes, bytes]] = []
         self.whole = True
         """The response came to its end."""
-        self._rests = rests
+        self._shared = shared
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = None
         self._held: list[bytes] = []
@@ -229,7 +229,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._readings > _READ_AT_ONCE and size < _SMALL and not self._resting:
             self._resting = True
             self._transport.pause_reading()
-            self._rests.add(self)
+            self._shared.add(self)
 
     # --- what asyncio calls ---------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - the protocol's
         """Where to put what comes next."""
-        return self._rests.buffer
+        return self._shared.buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes came."""
@@ -250,7 +250,7 @@ class Connection(asyncio.BufferedProtocol):
         self._heard = self.loop.time()
         self._unsaid += nbytes
         try:
-            self._parser.feed_data(self._rests.buffer[:nbytes])
+            self._parser.feed_data(self._shared.buffer[:nbytes])
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             what = "illegal answer" if self.status is None else "illegal body"
             self._keeps = False

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from agent_tui_core.providers.direct import DirectClient, DirectTransport
-from agent_tui_core.providers.exchange import Connection, Rests
+from agent_tui_core.providers.exchange import Connection, Shared
 from fault_server import CLOSE, HANG, RESET, UNREAD, Drip, Endless, FaultServer, Step, chunked, http
 from loopback import Answer, LoopbackServer, Request
 
@@ -224,8 +224,8 @@ async def test_a_stream_that_rests_loses_nothing_and_leaves_no_clock(client: htt
         assert len(readings) < 150, "it does not rest"
     transport = client._transport
     assert isinstance(transport, DirectTransport)
-    assert transport._rests is not None
-    assert transport._rests._handle is None
+    assert transport._shared is not None
+    assert transport._shared._handle is None
 
 
 async def test_many_streams_are_read_in_groups_and_none_of_them_is_forgotten(
@@ -233,17 +233,17 @@ async def test_many_streams_are_read_in_groups_and_none_of_them_is_forgotten(
 ) -> None:
     strokes: list[int] = []
     end_rest = Connection.end_rest
-    strike = Rests._strike
+    strike = Shared._strike
 
-    def counted(rests: Rests) -> None:
+    def counted(shared: Shared) -> None:
         strokes.append(0)
-        strike(rests)
+        strike(shared)
 
     def ended(connection: Connection) -> None:
         strokes[-1] += 1
         end_rest(connection)
 
-    monkeypatch.setattr(Rests, "_strike", counted)
+    monkeypatch.setattr(Shared, "_strike", counted)
     monkeypatch.setattr(Connection, "end_rest", ended)
     many, pieces = 40, [b"%d " % number for number in range(200)]
 
