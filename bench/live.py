@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +50,8 @@ KEYS: Final = (
     ("\x1b",),
 )
 """What a person does: write, choose, zoom, fold, look at help, rooms and palette, scroll, answer, stop."""
+HURRY: Final = 0.35
+"""Times the usual pauses between keys, before the first rest."""
 REST_KEYS: Final = ("\x1b", "\x1b", "\x1b")
 
 
@@ -121,7 +123,8 @@ def _watch(program: Program, seen: Seen, options: argparse.Namespace) -> bool:
     begin = time.monotonic()
     give_up = begin + options.seconds * (2 if options.trace else 1) + 2 * ENDS_WITHIN
     next_words = begin + PROGRESS_EVERY
-    keys = _keys(random.Random(options.seed), program, seen)
+    grown = begin + options.warm / 2
+    keys = _keys(random.Random(options.seed), program, seen, lambda: time.monotonic() > grown)
     next_key = begin + 3.0
     while time.monotonic() < give_up:
         try:
@@ -143,10 +146,11 @@ def _watch(program: Program, seen: Seen, options: argparse.Namespace) -> bool:
     return interrupted
 
 
-def _keys(dice: random.Random, program: Program, seen: Seen) -> Iterator[float]:
+def _keys(dice: random.Random, program: Program, seen: Seen, grown: Callable[[], bool]) -> Iterator[float]:
     """Press a key each time; gives the seconds until the next.
 
-    Until the first rest the screen stays at its largest, and rests are all of one size.
+    Until all has `grown` the screen stays at its largest, and rests are all of one size. Until the first rest
+    keys come faster: what is remembered of drawn rows, layouts and keys shall be full by then.
     """
     rested = False
     while True:
@@ -160,13 +164,14 @@ def _keys(dice: random.Random, program: Program, seen: Seen) -> Iterator[float]:
             yield 0.5
             continue
         rested = False
-        if seen.rests and dice.random() < 0.05:
+        pace = 1.0 if seen.rests else HURRY
+        if grown() and dice.random() < 0.05:
             program.resize(*dice.choice(SIZES))
             yield 2.0
         for key in dice.choice(KEYS):
             program.press(key)
-            yield dice.uniform(0.3, 1.2)
-        yield dice.uniform(0.5, 3.0)
+            yield pace * dice.uniform(0.3, 1.2)
+        yield pace * dice.uniform(0.5, 3.0)
 
 
 def _tell_progress(seconds: float, seen: Seen, options: argparse.Namespace) -> None:

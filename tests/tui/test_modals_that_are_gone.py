@@ -6,6 +6,7 @@ import gc
 import weakref
 from pathlib import Path
 
+import pytest
 from textual._styles_cache import StylesCache
 from textual.color import Color
 from textual.widgets import TextArea
@@ -60,3 +61,17 @@ def _editors() -> int:
     gc.collect()
     areas = [each for each in gc.get_objects() if type(each) is not type and isinstance(each, TextArea)]
     return sum(each.id == "editor" for each in areas)
+
+
+@pytest.mark.parametrize("typed", [["h"], ["h", "backspace"]], ids=["written", "deleted"])
+async def test_what_a_question_passed_on_does_not_name_it(tmp_path: Path, typed: list[str]) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "ann")
+    async with dashboard(session) as driver:
+        asking = driver.workers[0].ask("Bash", "make install")
+        await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+        await driver.press(*typed)
+        assert driver.screen.prompt.text == ("h" if len(typed) == 1 else "")
+        changes = [each for each in gc.get_objects() if isinstance(each, TextArea.Changed)]
+        assert changes, "the last message of a widget is kept until the next"
+        assert not any(isinstance(each._sender, ApprovalModal) for each in changes)
+        asking.cancel()

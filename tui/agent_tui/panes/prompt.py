@@ -136,13 +136,15 @@ class PromptBox(Widget):
         if event.is_printable and event.character is not None:
             self.insert(event.character)
         elif event.key == "backspace":
-            self._editor.action_delete_left()
+            with self._context():
+                self._editor.action_delete_left()
 
     def insert(self, text: str) -> None:
         """Insert text at the cursor, as a paste does: many lines stay one prompt."""
         cleaned = _clean(text)
         start, end = self._editor.selection
-        self._editor.replace(cleaned, start, end, maintain_selection_offset=False)
+        with self._context():  # else the editor's last message keeps the question that passed this on
+            self._editor.replace(cleaned, start, end, maintain_selection_offset=False)
 
     def submit(self, *, now: bool = False) -> None:
         """Send what is in the box, unless it is blank. A draft that the history had covered comes back."""
