@@ -212,6 +212,22 @@ async def test_ctrl_c_stops_the_chosen_agent_and_twice_offers_to_quit(tmp_path: 
         assert driver.app.is_running
 
 
+@pytest.mark.parametrize("inside", [[], ["r"]], ids=["question", "reason"])
+async def test_ctrl_c_twice_offers_to_quit_over_a_question_too(tmp_path: Path, inside: list[str]) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        task = driver.workers[1].ask("Bash", "ls")
+        await driver.until(lambda: _armed(driver))
+        await driver.press(*inside)
+        await driver.until(lambda: driver.app.screen.focused is not None or not inside)
+        await driver.press("ctrl+c")
+        assert [said.message for said in driver.app._notifications] == ["f8 stops all. ctrl+c again quits."]
+        assert not any(worker.interrupts for worker in driver.workers)
+        await driver.press("ctrl+c")
+        await driver.until(lambda: _confirm(driver))
+        await driver.shows("Leave agent-tui?")
+        task.cancel()
+
+
 async def test_ctrl_c_twice_but_slowly_only_stops(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         await driver.press("ctrl+c")

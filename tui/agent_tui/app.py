@@ -16,7 +16,7 @@ from rich.text import Text
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from agent_tui.actions import AGENT_KEYS, Actions, bindings
@@ -60,7 +60,10 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
         "styles/dashboard.tcss",
         "styles/help.tcss",
     ]
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings(on_app=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(on_app=True),
+        Binding("ctrl+c", "quit_key", show=False, priority=True, id="stop_or_quit"),
+    ]
 
     def __init__(
         self,
@@ -272,9 +275,12 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
         return run
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The palette opens over the dashboard only: a modal's question comes first."""
+        """A modal's question comes before the palette; ctrl+c copies what is selected, as the dashboard's."""
         if action == "command_palette":
             return self.screen is self.dashboard
+        if action == "quit_key":
+            selected = self.screen.get_selected_text() or getattr(self.screen.focused, "selected_text", "")
+            return self.screen is not self.dashboard and not selected
         return super().check_action(action, parameters)
 
     # --- stopping and leaving -------------------------------------------------------------------------------
@@ -285,16 +291,18 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
 
     def action_interrupt_key(self) -> None:
         """ctrl+c: stop the chosen agent; the second time within a second, offer to quit."""
-        if self._leaving.is_second_ctrl_c():
-            self._leaving.ask()
-            return
+        self._leaving.ctrl_c(self._stop_chosen)
+
+    def action_quit_key(self) -> None:
+        """The same over what covers the dashboard, but it stops nobody."""
+        self._leaving.ctrl_c(lambda: f"{self.actions['stop_all'].first_key} stops all.")
+
+    def _stop_chosen(self) -> str:
         chosen = self.dashboard.chosen
-        if chosen is not None and chosen.agent.interrupt():
-            words = f"Stopping {chosen.agent.number} {one_line(chosen.agent.name)}."
-        else:
-            words = "Nothing to stop here."
-        self.notify(f"{words} ctrl+c again quits.", timeout=2, markup=False)
+        if chosen is None or not chosen.agent.interrupt():
+            return "Nothing to stop here."
         self.feed.now()
+        return f"Stopping {chosen.agent.number} {one_line(chosen.agent.name)}."
 
     async def action_quit(self) -> None:
         """Leave; asks while agents run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from textual.app import App
 
@@ -22,11 +23,14 @@ class Leaving:
         self._asks = False
         self._last_ctrl_c = float("-inf")
 
-    def is_second_ctrl_c(self) -> bool:
-        """Take note of a ctrl+c; whether it is the second within a second."""
+    def ctrl_c(self, instead: Callable[[], str]) -> None:
+        """Offer to quit at the second within a second; at the first do this `instead`, and say its words."""
         now = time.monotonic()
         twice, self._last_ctrl_c = now - self._last_ctrl_c <= QUIT_SECONDS, now
-        return twice
+        if twice:
+            self.ask()
+        else:
+            self._app.notify(f"{instead()} ctrl+c again quits.", timeout=2, markup=False)
 
     def leave(self) -> None:
         """Leave; asks while agents run."""
