@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from textual._styles_cache import StylesCache
 from textual.color import Color
+from textual.events import Resize
 from textual.widgets import TextArea
 
 from agent_tui.modals.approval import ApprovalModal
 from agent_tui.panes.circles import break_up
+from agent_tui.panes.status import KeyRow
 from agent_tui_core.agent.approvals import DenyCall
 from dashboard_pilot import Driver, dashboard
 from scripted_session import ScriptedSession, scripted_plan
@@ -74,4 +76,18 @@ async def test_what_a_question_passed_on_does_not_name_it(tmp_path: Path, typed:
         changes = [each for each in gc.get_objects() if isinstance(each, TextArea.Changed)]
         assert changes, "the last message of a widget is kept until the next"
         assert not any(isinstance(each._sender, ApprovalModal) for each in changes)
+        asking.cancel()
+
+
+async def test_a_new_size_behind_a_question_does_not_name_it(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "ann")
+    async with dashboard(session) as driver:
+        asking = driver.workers[0].ask("Bash", "make install")
+        await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+        await driver.pilot.resize_terminal(100, 30)
+        row = driver.screen.query_one(KeyRow)
+        await driver.until(lambda: row.size.width == 100)
+        sizes = [each for each in gc.get_objects() if isinstance(each, Resize) and each.size == row.size]
+        assert sizes, "the last message of a widget is kept until the next"
+        assert not any(isinstance(each._sender, ApprovalModal) for each in sizes)
         asking.cancel()

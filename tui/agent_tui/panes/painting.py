@@ -14,7 +14,7 @@ from textual import events
 from textual._compositor import Compositor, CompositorUpdate
 from textual.app import App, ReturnType
 from textual.dom import NoScreen
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 from textual.widget import Widget
@@ -170,6 +170,14 @@ class QuickScreen(Screen[ScreenResultType]):
         app = self.app
         waits = isinstance(app, QuickApp) and app.keyboard.waits()
         return not waits and not app._batch_count and self.is_current and app.screen is self
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        """Say new sizes in its own name: a widget keeps its last message, and so whoever sent it, for long.
+
+        Textual has a question do it that is over this screen when the terminal changes its size.
+        """
+        with self._context():
+            super()._refresh_layout(size, scroll)
 
     def check_idle(self) -> None:
         """Do what `MessagePump.check_idle` does, but not for each widget of a frame."""
