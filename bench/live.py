@@ -66,7 +66,8 @@ def main() -> int:
     told = dict(environment(folder))
     here = Path(__file__).resolve().parent
     command = [sys.executable, str(here / "live_model.py"), str(options.seed)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=told, start_new_session=True) as server:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=told, start_new_session=True) as server:
         try:
             assert server.stdout is not None
             good, broken = server.stdout.readline().decode().split()

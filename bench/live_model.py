@@ -1,7 +1,8 @@
 """Owns the servers of the live soak: a scripted model, and the broken networks of the table of faults.
 
 Refuses to know who asks: an answer follows from the prompt's own words, so a seed gives the same answers. A
-process of its own: `python bench/live_model.py SEED` prints both addresses and answers until it is ended.
+process of its own: `python bench/live_model.py SEED` prints both addresses and answers until its input ends,
+which it does with whoever started it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -179,16 +181,20 @@ def scenarios(seed: int) -> Iterator[tuple[FaultStep, ...]]:
 
 
 async def serve(seed: int) -> None:
-    """Print the addresses of both servers, then answer until this process is ended."""
+    """Print the addresses of both servers, then answer until the end of standard input."""
     endless = scenarios(seed)
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(sys.stdin, ended.set)
     async with Model(seed) as good, FaultServer() as broken:
         print(good.base_url, broken.base_url, flush=True)
-        while True:
+        while not ended.is_set():
             broken.forget()
             broken.requests.clear()
             for _ in range(200):
                 broken.play(*next(endless))
-            await asyncio.sleep(_FORGET_EVERY)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), _FORGET_EVERY)
+    asyncio.get_running_loop().remove_reader(sys.stdin)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,21 @@ def test_children_and_their_children_are_counted(figures: ModuleType) -> None:
         subprocess.run(["kill", str(below)], check=True)
 
 
+def test_its_servers_end_with_whoever_started_them() -> None:
+    """Also when that was killed, and could not say so."""
+    told = os.environ | {"PYTHONPATH": str(BENCH.parent / "tests")}
+    command = [sys.executable, str(BENCH / "live_model.py"), "1"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=told) as server:
+        assert server.stdin is not None and server.stdout is not None
+        assert server.stdout.readline().count(b"http://127.0.0.1:") == 2
+        server.stdin.close()
+        try:
+            assert server.wait(20) == 0
+        finally:
+            server.kill()
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("screen", ([], ["--core"]))
