@@ -228,6 +228,17 @@ async def test_ctrl_c_twice_offers_to_quit_over_a_question_too(tmp_path: Path, i
         task.cancel()
 
 
+async def test_over_a_question_the_way_out_is_told_with_the_keys_that_lead_there(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, keys={"stop_or_quit": "ctrl+y", "help": "f8"})) as driver:
+        task = driver.workers[1].ask("Bash", "ls")
+        await driver.until(lambda: _armed(driver))
+        await driver.press("ctrl+y")
+        assert [said.message for said in driver.app._notifications] == ["ctrl+y again quits."]
+        await driver.press("ctrl+y")
+        await driver.until(lambda: _confirm(driver))
+        task.cancel()
+
+
 async def test_ctrl_c_twice_but_slowly_only_stops(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         await driver.press("ctrl+c")

@@ -91,7 +91,7 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
         self._prompt = prompt
         self._last_key_at = float("-inf")
         self._title = TerminalTitle(self)
-        self._leaving = Leaving(self, session)
+        self._leaving = Leaving(self, session, self.actions)
         self._stopping = Stopping(self, session, self.feed)
         self.set_keymap(self.actions.keymap())
         self._notices = register_themes(self, session.plan.config_dir / "themes")
@@ -295,7 +295,7 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
 
     def action_quit_key(self) -> None:
         """The same over what covers the dashboard, but it stops nobody."""
-        self._leaving.ctrl_c(lambda: f"{self.actions['stop_all'].first_key} stops all.")
+        self._leaving.ctrl_c()
 
     def _stop_chosen(self) -> str:
         chosen = self.dashboard.chosen

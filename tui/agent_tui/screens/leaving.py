@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from textual.app import App
 
+from agent_tui.actions import Actions
 from agent_tui.panes.wording import plural
 from agent_tui.ports import DashboardSession
 
@@ -17,20 +18,30 @@ QUIT_SECONDS = 1.0
 class Leaving:
     """Leaves at once where nothing runs, else asks, once."""
 
-    def __init__(self, app: App[None], session: DashboardSession) -> None:
+    def __init__(self, app: App[None], session: DashboardSession, actions: Actions) -> None:
         self._app = app
         self._session = session
+        self._actions = actions
         self._asks = False
         self._last_ctrl_c = float("-inf")
 
-    def ctrl_c(self, instead: Callable[[], str]) -> None:
-        """Offer to quit at the second within a second; at the first do this `instead`, and say its words."""
+    def ctrl_c(self, instead: Callable[[], str] | None = None) -> None:
+        """Offer to quit at the second within a second; at the first do this `instead`, and say its words.
+
+        Without anything to do instead, say which key stops all.
+        """
         now = time.monotonic()
         twice, self._last_ctrl_c = now - self._last_ctrl_c <= QUIT_SECONDS, now
         if twice:
             self.ask()
-        else:
-            self._app.notify(f"{instead()} ctrl+c again quits.", timeout=2, markup=False)
+            return
+        words = self._stops_all() if instead is None else instead()
+        again = f"{self._actions['stop_or_quit'].display} again quits."
+        self._app.notify(f"{words} {again}".lstrip(), timeout=2, markup=False)
+
+    def _stops_all(self) -> str:
+        key = self._actions["stop_all"].first_key
+        return f"{key} stops all." if key else ""
 
     def leave(self) -> None:
         """Leave; asks while agents run."""
