@@ -11,7 +11,7 @@ from agent_tui_core.config.profiles import Flags, plan
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, ProseEntry, ToolEntry, UserEntry
 from agent_tui_core.runtime.session import open_session
-from loopback import DONE, HANG, Answer, LoopbackServer, Request, finish, say, text
+from loopback import DONE, Answer, LoopbackServer, Request, finish, say, text
 from sessions import Reader, answer_all, planned, settled, tool_answer, waiting
 
 
@@ -103,91 +103,6 @@ async def test_a_session_comes_back_with_everything_that_was_said(tmp_path: Path
             await settled(again)
     roles = [message["role"] for message in server.requests[2].json["messages"]]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
-
-
-async def test_what_is_typed_while_an_agent_works_is_queued_and_sent_in_order(tmp_path: Path) -> None:
-    release = asyncio.Event()
-    answers = [Answer(text("one"), release, finish(), DONE), say("two"), say("three")]
-    async with LoopbackServer(answers) as server, open_session(planned(server.base_url, tmp_path)) as session:
-        worker = session.workers[0]
-        for words in ("first", "second", "third", "fourth"):
-            worker.prompt(words)
-        assert worker.queue == ("second", "third", "fourth")
-        assert worker.unqueue(-1) == "fourth"
-        reader = Reader(worker)
-        await reader.until(lambda t: t.state == "streaming")
-        release.set()
-        await reader.until(lambda t: t.state == "idle" and not t.queue)
-        await settled(session)
-        said = [entry.text for entry in reader.read().entries if isinstance(entry, UserEntry)]
-        assert said == ["first", "second", "third"]
-
-
-async def test_an_interrupt_keeps_the_queue_and_sending_now_goes_on_with_it(tmp_path: Path) -> None:
-    answers = [
-        Answer(text("one"), asyncio.Event(), finish(), DONE),
-        Answer(text("two"), asyncio.Event(), finish(), DONE),
-        say("three"),
-        say("four"),
-    ]
-    async with LoopbackServer(answers) as server, open_session(planned(server.base_url, tmp_path)) as session:
-        worker = session.workers[0]
-        reader = Reader(worker)
-        worker.prompt("first")
-        await reader.until(lambda t: t.state == "streaming")
-        worker.prompt("later")
-        worker.interrupt()
-        await settled(session)
-        assert worker.queue == ("later",)
-        worker.prompt("second")
-        await reader.until(lambda t: t.state == "streaming")
-        worker.prompt_now("instead")
-        await reader.until(lambda t: t.state == "idle" and not t.queue)
-        said = [entry.text for entry in reader.read().entries if isinstance(entry, UserEntry)]
-        assert said == ["first", "second", "instead", "later"]
-
-
-async def test_what_is_said_while_a_run_stops_is_sent_when_it_has_before_what_was_queued(
-    tmp_path: Path,
-) -> None:
-    answers = [Answer(text("one"), HANG), say("two"), say("three"), say("four")]
-    async with LoopbackServer(answers) as server, open_session(planned(server.base_url, tmp_path)) as session:
-        worker = session.workers[0]
-        reader = Reader(worker)
-        worker.prompt("first")
-        await reader.until(lambda t: t.state == "streaming")
-        worker.prompt("fourth")
-        worker.interrupt()
-        worker.prompt("second")
-        worker.prompt("fifth")
-        assert worker.queue == ("second", "fourth", "fifth")
-        worker.unqueue(-1)
-        await reader.until(lambda t: t.state == "idle" and not t.queue)
-        said = [entry.text for entry in reader.read().entries if isinstance(entry, UserEntry)]
-        assert said == ["first", "second", "fourth"]
-
-
-async def test_a_second_stop_or_taking_it_back_keeps_it_from_being_sent(tmp_path: Path) -> None:
-    answers = [Answer(text("one"), HANG), Answer(text("two"), HANG)]
-    async with LoopbackServer(answers) as server, open_session(planned(server.base_url, tmp_path)) as session:
-        worker = session.workers[0]
-        reader = Reader(worker)
-        worker.prompt("first")
-        await reader.until(lambda t: t.state == "streaming")
-        worker.prompt("later")
-        worker.interrupt()
-        worker.prompt("instead")
-        assert worker.unqueue(0) == "instead"
-        await settled(session)
-        assert worker.queue == ("later",)
-        worker.go_on()
-        await reader.until(lambda t: t.state == "streaming")
-        worker.interrupt()
-        worker.prompt("instead")
-        worker.interrupt()
-        await settled(session)
-        assert worker.queue == ("instead",)
-        assert len(server.requests) == 2
 
 
 async def test_an_error_of_one_agent_stands_in_its_pane_and_the_agent_stays_usable(tmp_path: Path) -> None:
