@@ -16,12 +16,9 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason, Usage
 from agent_tui_core.records import dataclass
-from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
-from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.opaque import tagged
-from agent_tui_core.wire.refusals import refusal_in, refusal_of
-from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended
+from agent_tui_core.wire.typed_stream import TypedReader, object_of, string_of
 from agent_tui_core.wire.usage import count
 
 _LENGTH: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
@@ -40,7 +37,7 @@ class _Block:
     """The whole input of a call, where a server sends it at the start in place of pieces."""
 
 
-class MessagesStream(AnswerReader):
+class MessagesStream(TypedReader):
     """One streamed answer: feed it the events of its body, then close it.
 
     `message_start`, then for each block `content_block_start`, deltas and `content_block_stop`;
@@ -52,36 +49,20 @@ class MessagesStream(AnswerReader):
         self._open: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
 
-    def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
-        if event.event == "error":
-            raise refusal_of(event.data)
-        try:
-            chunk = decoded(event.data)
-        except ValueError as error:
-            if event.data.strip() == DONE:
-                self.done = True
-            elif event.data.strip():
-                raise no_chunk(event.data, str(error)) from error
-            return
-        if isinstance(chunk, dict) and isinstance(kind := chunk.get("type"), str) and kind != "error":
-            self._read_event(kind, chunk, events)
-            return
-        raise refusal_in(chunk) or no_chunk(event.data, "it has no type: is the provider's protocol right?")
-
     def _read_event(self, kind: str, chunk: JsonObject, events: list[StreamEvent]) -> None:
         match kind:
             case "message_start":
-                message = _object(chunk.get("message"))
+                message = object_of(chunk.get("message"))
                 self._read_usage(message.get("usage"), events)
             case "content_block_start":
-                self._begin(_place(chunk), _object(chunk.get("content_block")), events)
+                self._begin(_place(chunk), object_of(chunk.get("content_block")), events)
             case "content_block_delta":
-                self._go_on(_place(chunk), _object(chunk.get("delta")), events)
+                self._go_on(_place(chunk), object_of(chunk.get("delta")), events)
             case "content_block_stop":
                 self._end_block(_place(chunk), events)
             case "message_delta":
                 self._read_usage(chunk.get("usage"), events)
-                self._read_reason(_object(chunk.get("delta")))
+                self._read_reason(object_of(chunk.get("delta")))
             case "message_stop":
                 self.done = True
             case "message":
@@ -92,26 +73,26 @@ class MessagesStream(AnswerReader):
     def _read_whole(self, message: JsonObject, events: list[StreamEvent]) -> None:
         content = message.get("content")
         for place, block in enumerate(content if isinstance(content, list) else ()):
-            self._begin(place, _object(block), events)
+            self._begin(place, object_of(block), events)
             self._end_block(place, events)
         self._read_usage(message.get("usage"), events)
         self._read_reason(message)
 
     def _begin(self, place: int, block: JsonObject, events: list[StreamEvent]) -> None:
         self._end_block(place, events)
-        kind = _string(block.get("type"))
+        kind = string_of(block.get("type"))
         opened = self._open[place] = _Block(kind)
         match kind:
             case "text":
-                self._say("text", _string(block.get("text")), events)
+                self._say("text", string_of(block.get("text")), events)
             case "thinking":
-                self._say("reasoning", _string(block.get("thinking")), events)
-                opened.signature.append(_string(block.get("signature")))
+                self._say("reasoning", string_of(block.get("thinking")), events)
+                opened.signature.append(string_of(block.get("signature")))
             case "redacted_thinking":
                 fields = {"type": kind, "data": block.get("data")}
                 events.append(ReasoningDelta("", tagged("anthropic", fields)))
             case "tool_use":
-                opened.input = _object(block.get("input")) or None
+                opened.input = object_of(block.get("input")) or None
                 function: JsonObject = {"name": block.get("name")}
                 piece: JsonObject = {"index": place, "id": block.get("id"), "function": function}
                 self._call(piece, events)
@@ -122,13 +103,13 @@ class MessagesStream(AnswerReader):
         block = self._open.setdefault(place, _Block(""))
         match delta.get("type"):
             case "text_delta":
-                self._say("text", _string(delta.get("text")), events)
+                self._say("text", string_of(delta.get("text")), events)
             case "thinking_delta":
-                self._say("reasoning", _string(delta.get("thinking")), events)
+                self._say("reasoning", string_of(delta.get("thinking")), events)
             case "signature_delta":
-                block.signature.append(_string(delta.get("signature")))
+                block.signature.append(string_of(delta.get("signature")))
             case "input_json_delta" if block.kind == "tool_use":
-                arguments = _string(delta.get("partial_json"))
+                arguments = string_of(delta.get("partial_json"))
                 if arguments:
                     block.input = None
                     self._call({"index": place, "function": {"arguments": arguments}}, events)
@@ -167,7 +148,7 @@ class MessagesStream(AnswerReader):
         if not isinstance(said, dict):
             return
         counts = self._counts
-        details = _object(said.get("output_tokens_details"))
+        details = object_of(said.get("output_tokens_details"))
         reports = {**{name: said.get(name) for name in (*_INPUT, "output_tokens")}, **details}
         for name, value in reports.items():
             if (number := count(value)) is not None:
@@ -193,11 +174,3 @@ class MessagesStream(AnswerReader):
 def _place(chunk: JsonObject) -> int:
     index = chunk.get("index")
     return index if isinstance(index, int) else 0
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _string(value: Json) -> str:
-    return value if isinstance(value, str) else ""

@@ -15,14 +15,14 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason
 from agent_tui_core.records import dataclass
-from agent_tui_core.wire.answer import DONE, AnswerReader, no_chunk
-from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.opaque import tagged
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
-from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended
+from agent_tui_core.wire.typed_stream import TypedReader, object_of, string_of
 from agent_tui_core.wire.usage import usage_in
 
+_WHOLE: Final = "response"
+"""What a whole answer says of itself, as its `object`: it has no type."""
 _LENGTH: Final = frozenset({"max_output_tokens", "max_tokens", "incomplete"})
 _FILTERED: Final = frozenset({"content_filter"})
 _FAILED: Final = frozenset({"failed", "cancelled"})
@@ -44,7 +44,7 @@ class _Item:
     ended: bool = False
 
 
-class ResponsesStream(AnswerReader):
+class ResponsesStream(TypedReader):
     """One streamed answer: feed it the events of its body, then close it.
 
     Each item of the answer begins with `response.output_item.added`, grows by deltas and is repeated whole in
@@ -58,27 +58,14 @@ class ResponsesStream(AnswerReader):
         self._begun = 0
         self._reasoned = False
 
-    def _read(self, event: ServerSentEvent, events: list[StreamEvent]) -> None:
-        if event.event == "error":
-            raise refusal_of(event.data)
-        try:
-            chunk = decoded(event.data)
-        except ValueError as error:
-            if event.data.strip() == DONE:
-                self.done = True
-            elif event.data.strip():
-                raise no_chunk(event.data, str(error)) from error
-            return
-        if isinstance(chunk, dict) and chunk.get("object") == "response":
-            self._read_end(chunk, events)
-        elif isinstance(chunk, dict) and isinstance(kind := chunk.get("type"), str) and kind != "error":
-            self._read_event(kind, chunk, events)
-        else:
-            why = "it has no type: is the provider's protocol right?"
-            raise refusal_in(chunk) or no_chunk(event.data, why)
+    def _kind(self, chunk: JsonObject) -> Json:
+        return _WHOLE if chunk.get("object") == _WHOLE else super()._kind(chunk)
 
     def _read_event(self, kind: str, chunk: JsonObject, events: list[StreamEvent]) -> None:
-        delta = _string(chunk.get("delta"))
+        if kind == _WHOLE:
+            self._read_end(chunk, events)
+            return
+        delta = string_of(chunk.get("delta"))
         match kind.removeprefix("response."):
             case "output_text.delta" | "refusal.delta":
                 self._word("text", kind, self._item(chunk), delta, events)
@@ -91,13 +78,13 @@ class ResponsesStream(AnswerReader):
             case "function_call_arguments.done":
                 item = self._item(chunk)
                 if not item.argued:
-                    self._argue(item, _string(chunk.get("arguments")), events)
+                    self._argue(item, string_of(chunk.get("arguments")), events)
             case "output_item.added":
-                self._begin(self._item(chunk), _object(chunk.get("item")), events)
+                self._begin(self._item(chunk), object_of(chunk.get("item")), events)
             case "output_item.done":
-                self._end(self._item(chunk), _object(chunk.get("item")), events)
+                self._end(self._item(chunk), object_of(chunk.get("item")), events)
             case "completed" | "incomplete" | "failed" | "cancelled":
-                self._read_end(_object(chunk.get("response")), events, said=kind.removeprefix("response."))
+                self._read_end(object_of(chunk.get("response")), events, said=kind.removeprefix("response."))
             case "error":
                 raise refusal_in({"error": chunk}) or refusal_of("")
             case _:
@@ -105,8 +92,8 @@ class ResponsesStream(AnswerReader):
 
     def _item(self, chunk: JsonObject) -> _Item:
         """The item that an event is about: by its place in the answer, where it is given, else by its id."""
-        index, within = chunk.get("output_index"), _object(chunk.get("item"))
-        named = _string(chunk.get("item_id") or within.get("id"))
+        index, within = chunk.get("output_index"), object_of(chunk.get("item"))
+        named = string_of(chunk.get("item_id") or within.get("id"))
         key: int | str = index if isinstance(index, int) else named
         item = self._items.get(key) or (self._items.get(named) if named else None)
         if item is None:
@@ -133,7 +120,7 @@ class ResponsesStream(AnswerReader):
             case "function_call":
                 self._open_call(item, said, events)
                 if not item.argued:
-                    self._argue(item, _string(said.get("arguments")), events)
+                    self._argue(item, string_of(said.get("arguments")), events)
             case "message":
                 if not item.spoken:
                     self._begin(item, said, events)
@@ -191,14 +178,14 @@ class ResponsesStream(AnswerReader):
         for place, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict):
                 self._end(self._item({"output_index": place, "item": item}), item, events)
-        status = said or _string(response.get("status"))
+        status = said or string_of(response.get("status"))
         if error := response.get("error"):
             raise refusal_in({"error": error}) or ended_badly("failed")
         if status in _FAILED:
             raise ended_badly(status)
         if status in _ENDS:
-            details = _object(response.get("incomplete_details"))
-            self._reason = mended(_string(details.get("reason")) or status)
+            details = object_of(response.get("incomplete_details"))
+            self._reason = mended(string_of(details.get("reason")) or status)
             self.done = True
 
     def _stop_reason(self) -> StopReason:
@@ -211,13 +198,5 @@ class ResponsesStream(AnswerReader):
 
 def _joined(parts: Json, between: str) -> str:
     """The words of a list of parts: `{type, text}`, or `{type: refusal, refusal}`."""
-    found = [_object(part) for part in parts] if isinstance(parts, list) else []
-    return between.join(_string(part.get("text") or part.get("refusal")) for part in found)
-
-
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _string(value: Json) -> str:
-    return value if isinstance(value, str) else ""
+    found = [object_of(part) for part in parts] if isinstance(parts, list) else []
+    return between.join(string_of(part.get("text") or part.get("refusal")) for part in found)
