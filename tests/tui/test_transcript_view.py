@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import pytest
 from textual.app import App, ComposeResult
 from textual.geometry import Offset, Region
+from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.selection import SELECT_ALL, Selection
 
@@ -63,6 +64,18 @@ def shown(view: ScrolledLines) -> list[str]:
     strips = view.render_lines(Region(0, 0, view.size.width, view.size.height))
     assert all(strip.cell_length == view.size.width for strip in strips)
     return ["".join(segment.text for segment in strip)[:-1].rstrip() for strip in strips]
+
+
+@asynccontextmanager
+async def reading(text: str) -> AsyncIterator[tuple[Transcript, TranscriptView, Pilot[None]]]:
+    """What an agent said, in a pane of ten rows."""
+    transcript = Transcript()
+    say(transcript, text)
+    app = Stage(transcript)
+    async with app.run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        app.view.tick()
+        yield transcript, app.view, pilot
 
 
 @contextmanager
@@ -152,13 +165,7 @@ async def test_a_hidden_view_keeps_the_transcript_dirty() -> None:
 
 
 async def test_the_end_is_followed_until_the_reader_scrolls_up_and_again_at_the_end() -> None:
-    transcript = Transcript()
-    say(transcript, paragraphs(50))
-    app = Stage(transcript)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
-        view = app.view
-        view.tick()
+    async with reading(paragraphs(50)) as (transcript, view, _):
         assert "paragraph 49" in shown(view)[-1]
         view.scroll_page(-1)
         top = shown(view)[0]
@@ -175,48 +182,33 @@ async def test_the_end_is_followed_until_the_reader_scrolls_up_and_again_at_the_
 
 
 async def test_new_lines_are_counted_as_they_come_even_of_an_entry_that_was_never_on_screen() -> None:
-    transcript = Transcript()
-    say(transcript, paragraphs(50))
-    app = Stage(transcript)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
-        app.view.tick()
-        app.view.scroll_to_start()
+    async with reading(paragraphs(50)) as (transcript, view, _):
+        view.scroll_to_start()
         think(transcript, "hm\n")
-        app.view.tick()
+        view.tick()
         say(transcript, "word " * 40_000)
-        app.view.tick()
-        before = app.view.unseen_lines
+        view.tick()
+        before = view.unseen_lines
         for _ in range(10):
             say(transcript, "x\n\n")
-            app.view.tick()
-        assert 0 < app.view.unseen_lines - before < 40
+            view.tick()
+        assert 0 < view.unseen_lines - before < 40
 
 
 async def test_a_click_on_the_marker_follows_again() -> None:
-    transcript = Transcript()
-    say(transcript, paragraphs(50))
-    app = Stage(transcript)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
-        app.view.tick()
-        app.view.scroll_rows(-20)
+    async with reading(paragraphs(50)) as (transcript, view, pilot):
+        view.scroll_rows(-20)
         say(transcript, "more\n\n")
-        app.view.tick()
-        await pilot.click(app.view, offset=Offset(20, 9))
-        assert app.view.is_following
+        view.tick()
+        await pilot.click(view, offset=Offset(20, 9))
+        assert view.is_following
 
 
 async def test_the_wheel_moves_by_three_rows() -> None:
-    transcript = Transcript()
-    say(transcript, paragraphs(50))
-    app = Stage(transcript)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
-        app.view.tick()
-        before = shown(app.view)
-        await pilot._post_mouse_events([_wheel_up()], app.view)
-        assert shown(app.view)[3:] == before[:-3]
+    async with reading(paragraphs(50)) as (_, view, pilot):
+        before = shown(view)
+        await pilot._post_mouse_events([_wheel_up()], view)
+        assert shown(view)[3:] == before[:-3]
 
 
 def _wheel_up() -> type:
@@ -226,13 +218,7 @@ def _wheel_up() -> type:
 
 
 async def test_every_row_can_be_reached_from_the_end_to_the_start_and_back() -> None:
-    transcript = Transcript()
-    say(transcript, paragraphs(200))
-    app = Stage(transcript)
-    async with app.run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
-        view = app.view
-        view.tick()
+    async with reading(paragraphs(200)) as (_, view, _):
         seen: list[str] = []
         for _ in range(500):
             seen = [*shown(view)[:1], *seen]
