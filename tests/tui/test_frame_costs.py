@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+from collections.abc import Iterable
 
 import pytest
+from rich.cells import cached_cell_len
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
+from agent_tui.panes.markdown_blocks import Block
+from agent_tui.panes.rendering import block_lines
 from agent_tui.panes.scrolled_lines import ScrolledLines
 from agent_tui.panes.transcript import TranscriptView
 from agent_tui_core.blocks import Text
@@ -110,6 +114,19 @@ def blocks_kept(tokens: int) -> int:
         transcript.apply(listener.take())
     gc.collect()
     return sys.getallocatedblocks() - before
+
+
+def test_a_line_of_code_that_grows_leaves_no_drawing_of_what_it_was() -> None:
+    before = _blocks_after_drawing(range(1000, 1010))
+    assert _blocks_after_drawing(range(10, 1000, 2)) - before < 200
+
+
+def _blocks_after_drawing(lengths: Iterable[int]) -> int:
+    for length in lengths:
+        block_lines(Block("code", "short = 1\n" + "x = " * length), 40, colored=False)
+    cached_cell_len.cache_clear()
+    gc.collect()
+    return sys.getallocatedblocks()
 
 
 def test_a_token_leaves_few_allocations_behind() -> None:

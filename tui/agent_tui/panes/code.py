@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 MARGIN: tuple[Segment, ...] = ((" ", "code margin"),)
 _COLORED_LIMIT = 20_000
 """Characters of code that are coloured at once."""
+_KEPT_LIMIT = 200
+"""Characters of a line whose rows are kept."""
 _COMMON = ("python", "bash", "json", "javascript", "diff", "toml")
 
 _TOKEN_STYLES = (
@@ -50,17 +52,24 @@ def code_lines(
         lines.append(Line((*MARGIN, (shorten(printable(language), max(1, width - 1)), "code-label")), "code"))
     lexer = _lexer(language) if colored and language and len(source) <= _COLORED_LIMIT else None
     if lexer is None:
-        for line in source.split("\n"):
-            lines += _uncolored(line, width)
-        return lines
+        return lines + _uncolored(source, width)
     for segments in _styled_lines(source, lexer):
         lines += _row(segments, width)
     return lines
 
 
+def _uncolored(source: str, width: int) -> list[Line]:
+    """The rows of code without colours; of open code the last line grows, and those before it are kept."""
+    *whole, last = source.split("\n")
+    lines: list[Line] = []
+    for line in whole:
+        lines += _kept(line, width) if len(line) <= _KEPT_LIMIT else _row([(line, "code")], width)
+    return lines + _row([(last, "code")], width)
+
+
 @lru_cache(maxsize=1024)
-def _uncolored(line: str, width: int) -> list[Line]:
-    """The rows of a line of code without colours, kept: open code is drawn again in each frame."""
+def _kept(line: str, width: int) -> list[Line]:
+    """The rows of a line that is drawn again in each frame."""
     return _row([(line, "code")], width)
 
 

@@ -3,7 +3,7 @@
 Panes, screens and tasks that are gone are circles, which only a whole walk of the collector finds. It walks
 by itself when enough new objects outlived the young ones, and what start-up froze makes that a long time.
 What C then keeps free, between what is in use, goes back to the system: glibc alone only gives back its end.
-Textual's caches of thousands of rows are emptied before they are full of rows that nobody draws again.
+Caches of rows, of Textual and of our own, are emptied before they are full of rows that nobody draws again.
 And what is large never lies between: glibc would put it there once the first of its size was freed.
 """
 
@@ -24,7 +24,7 @@ EVERY: Final = 20.0
 _LARGE: Final = 128 * 2**10
 """Bytes of memory that is asked of the system for itself; glibc begins with that, but moves on."""
 _MOST_CACHED: Final = 256
-"""Entries that a cache of Textual's or Rich's may have after a walk; some are made for 16,384."""
+"""Entries that a cache may have after a walk; some of Textual's are made for 16,384."""
 _M_MMAP_THRESHOLD: Final = -3
 """From glibc's malloc.h."""
 QUIET: Final = 0.3
@@ -58,7 +58,7 @@ def warm_up() -> None:
 
 
 def tidy() -> None:
-    """Empty what Textual remembers of rows that went, collect garbage, give back what is free."""
+    """Empty what is remembered of rows that went, collect garbage, give back what is free."""
     for cache in large_caches():
         if cache.cache_info().currsize > _MOST_CACHED:
             cache.cache_clear()
@@ -69,14 +69,16 @@ def tidy() -> None:
 
 @functools.cache
 def large_caches() -> list[functools._lru_cache_wrapper[Any]]:
-    """The caches of Textual and Rich, of what is drawn, that would hold more than is kept."""
+    """The caches of what is drawn, Textual's, Rich's and ours, that would hold more than is kept."""
     from rich.segment import Segment
     from textual import _segment_tools
     from textual.css.scalar import Scalar
     from textual.geometry import Region
     from textual.strip import Strip
 
-    owners = (Region, Strip, Segment, Scalar, _segment_tools)
+    from agent_tui.panes import code
+
+    owners = (Region, Strip, Segment, Scalar, _segment_tools, code)
     members = [getattr(each, "__func__", each) for owner in owners for each in vars(owner).values()]
     caches = [each for each in members if isinstance(each, functools._lru_cache_wrapper)]
     return [each for each in caches if (each.cache_parameters()["maxsize"] or 0) > _MOST_CACHED]
