@@ -32,8 +32,7 @@ def protected_word(line: str) -> str | None:
     """The first word of a line that names something protected."""
     read = parse(line)
     if isinstance(read, Unreadable):
-        plain = line.replace("\\\n", "").replace("\\", "")
-        words = [*_BREAKS.split(plain), *_BREAKS.split(re.sub(r"[\"']", "", plain))]
+        words = _all_words(line)
         return next((word for word in words if _names_protected(word, globs=True)), None)
     for part in read:
         texts = [word.text for word in part.words]
@@ -48,6 +47,12 @@ def protected_word(line: str) -> str | None:
     return None
 
 
+def _all_words(line: str) -> dict[str, None]:
+    """What stands between blanks, operators and quotes, and what is there without the quotes; each once."""
+    plain = line.replace("\\\n", "").replace("\\", "")
+    return dict.fromkeys((*_BREAKS.split(plain), *_BREAKS.split(re.sub(r"[\"']", "", plain))))
+
+
 def _names_protected(word: str, *, globs: bool) -> bool:
     names = word.split("/")
     return has_protected_name(names) or (
@@ -57,7 +62,7 @@ def _names_protected(word: str, *, globs: bool) -> bool:
 
 def protected_name_in(text: str) -> str | None:
     """The first word of any text, or all of it, that is a path to something protected."""
-    words = (*_BREAKS.split(text), text)
+    words = dict.fromkeys((*_BREAKS.split(text), text))
     return next((word for word in words if _names_protected(word, globs=True)), None)
 
 
@@ -78,12 +83,10 @@ def texts_in(value: object) -> Iterator[str]:
 def named_file(line: str, files: Collection[Path]) -> str | None:
     """The first word of a line whose last name is that of one of these files, or may become it."""
     names = {file.name for file in files}
-    plain = line.replace("\\\n", "").replace("\\", "")
-    for text in (plain, re.sub(r"[\"']", "", plain)):
-        for word in _BREAKS.split(text):
-            last = word.rstrip("/").rpartition("/")[2]
-            if last in names or (_GLOB.search(last) and fnmatch.filter(names, last)):
-                return word
+    for word in _all_words(line):
+        last = word.rstrip("/").rpartition("/")[2]
+        if last in names or (_GLOB.search(last) and fnmatch.filter(names, last)):
+            return word
     return None
 
 
@@ -91,9 +94,7 @@ def word_inside(line: str, folders: Collection[Path], cwd: Path) -> str | None:
     """The first word of a line that names one of these folders or something in it."""
     if not folders:
         return None
-    plain = line.replace("\\\n", "").replace("\\", "")
-    words = dict.fromkeys((*_BREAKS.split(plain), *_BREAKS.split(re.sub(r"[\"']", "", plain))))
-    for word in islice(words, _MOST_PLACES):
+    for word in islice(_all_words(line), _MOST_PLACES):
         path = Path(os.path.normpath(cwd / _expanded(word))) if word else cwd
         if word and any(path.is_relative_to(folder) for folder in folders):
             return word
@@ -106,14 +107,17 @@ def removes_too_much(line: str, cwd: Path) -> str | None:
     removing = [words for words in commands if words and _removes(words)]
     if not removing:
         return None
-    folders = _folders(commands, cwd)
+    folders, precious = _folders(commands, cwd), _Precious(cwd)
+    judged: set[str] = set()
     for words in removing:
         targets = [word for word in words[1:] if not word.startswith("-")]
         if words[0] == "find":
             targets = targets[:1]
-        if not targets or len(targets) * len(folders) > _MOST_PLACES:
+        fresh = set(targets) - judged
+        judged |= fresh
+        if not targets or len(judged) * len(folders) > _MOST_PLACES:
             return " ".join(words)[:200]
-        if any(_is_too_much(word, folder, cwd) for word in targets for folder in folders):
+        if any(precious.holds(word, folder) for word in fresh for folder in folders):
             return " ".join(words)[:200]
     return None
 
@@ -129,31 +133,43 @@ def _removes(words: list[str]) -> bool:
 
 def _folders(commands: list[list[str]], cwd: Path) -> list[Path]:
     """Where the line may be when it removes something."""
-    folders = [cwd]
+    folders = {cwd: None}
     for words in commands:
+        if len(folders) > _MOST_PLACES:
+            break
         if words and words[0] in {"cd", "pushd"}:
             target = _expanded(next((word for word in words[1:] if not word.startswith("-")), "~"))
-            folders += [Path(os.path.normpath(folder / target)) for folder in folders[:_MOST_FOLDERS]]
-    return list(dict.fromkeys(folders))
+            for folder in list(islice(folders, _MOST_FOLDERS)):
+                folders[Path(os.path.normpath(folder / target))] = None
+    return list(folders)
 
 
-def _is_too_much(word: str, folder: Path, cwd: Path) -> bool:
-    text = _expanded(word)
-    last_name = False
-    if "$" in text or "`" in text:
-        return True
-    head, _, last = text.rstrip("/").rpartition("/")
-    if _ALL_OF_IT.match(last) and "*" in last:
-        text = head or ("/" if text.startswith("/") else ".")
-    elif found := _GLOB.search(text):
-        before = text[: found.start()]
-        last_name = "/" not in text[found.start() :]
-        text = before.rpartition("/")[0] or ("/" if text.startswith("/") else ".")
-    written = Path(os.path.normpath(folder / text))
-    precious = {path for place in (cwd.resolve(), Path.home()) for path in (place, *place.parents)}
-    if last_name:  # some names in a folder: they may be that of the workspace, or of the home
-        precious -= {cwd.resolve(), Path.home()}
-    return any(path in precious for path in (written, Path(os.path.realpath(written))))
+class _Precious:
+    """A root, the home, the workspace, and the folders that hold one of them."""
+
+    def __init__(self, cwd: Path) -> None:
+        own = {cwd.resolve(), Path.home()}
+        self._all = {path for place in own for path in (place, *place.parents)}
+        self._above = self._all - own
+
+    def holds(self, word: str, folder: Path) -> bool:
+        """Say whether a word names one of them, or may, for who is in this folder."""
+        text = _expanded(word)
+        precious = self._all
+        if "$" in text or "`" in text:
+            return True
+        head, _, last = text.rstrip("/").rpartition("/")
+        if _ALL_OF_IT.match(last) and "*" in last:
+            text = head or ("/" if text.startswith("/") else ".")
+        elif found := _GLOB.search(text):
+            before = text[: found.start()]
+            if (
+                "/" not in text[found.start() :]
+            ):  # some names in a folder: what is precious may be one of them
+                precious = self._above
+            text = before.rpartition("/")[0] or ("/" if text.startswith("/") else ".")
+        written = os.path.normpath(folder / text)
+        return Path(written) in precious or Path(os.path.realpath(written)) in precious
 
 
 def _expanded(word: str) -> str:

@@ -14,6 +14,8 @@ from agent_tui_core.records import dataclass
 
 LONGEST: Final = 10_000
 """Characters of a line that is read."""
+MOST_TOKENS: Final = 1_000
+"""The second reader takes half a second for thousands of redirections, and every key would wait for it."""
 TOO_LONG: Final = f"it has more than {LONGEST:,} characters"
 
 _BARE: Final = frozenset(string.ascii_letters + string.digits + "_./:@%+,=^-~#")
@@ -81,6 +83,8 @@ def lex(line: str) -> tuple[Token, ...]:
     tokens: list[Token] = []
     at = 0
     while at < len(line):
+        if len(tokens) > MOST_TOKENS:
+            raise Unreadable(f"it has more than {MOST_TOKENS:,} words and operators")
         char = line[at]
         if char in " \t":
             at += 1

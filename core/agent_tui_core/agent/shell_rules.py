@@ -168,15 +168,15 @@ def _matches(pieces: tuple[str, ...], optional: bool, between: str, text: str) -
 # --- what a deny rule is held against -----------------------------------------------------------------------
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def candidates(command: str) -> tuple[str, ...]:
     """Everything in a line that might be a command, in several readings: rather too much than too little."""
     line = command.strip(" \t\n")
     found = dict.fromkeys([line])
-    for text in _readings(line):
-        for part in _PARTS.split(text):
-            for words in _unwrapped(part.strip()):
-                found[words] = None
+    readings = dict.fromkeys(_readings(line))
+    for part in dict.fromkeys(part.strip() for text in readings for part in _PARTS.split(text)):
+        for words in _unwrapped(part):
+            found[words] = None
     read = parse(line)
     for known in () if isinstance(read, Unreadable) else read:
         for words in _unwrapped(" ".join(known.argv)):
@@ -213,7 +213,7 @@ def _unwrapped(words: str) -> Iterator[str]:
     """The words as they stand, without what leads them, without the program's folder, and what it runs."""
     leading = _LEADING.match(words)
     behind = words[leading.end() if leading else 0 :].strip()
-    for text in (words, behind):
+    for text in (words,) if behind == words else (words, behind):
         yield text
         split = text.split()[:_MOST_WORDS]
         if not split:

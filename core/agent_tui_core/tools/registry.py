@@ -197,6 +197,10 @@ def _in_words(error: ValidationError) -> list[str]:
         case "type" | "anyOf" | "oneOf" | "enum" | "const":
             found = f"{_kind(instance)} {_shown(instance)}"
             return [f"{_named(where)} should be {_expected(schema)}, not {found}"]
+        case "maxLength":
+            return [
+                f"{_named(where)} has {len(instance):,} characters, and {error.validator_value:,} are allowed"
+            ]
         case _:
             return [f"{_named(where)}: {error.message[:200]}"]
 

@@ -18,11 +18,17 @@ from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
+MAX_COMMAND = 100_000
+"""Characters; Linux starts nothing with an argument of 128 KiB, and all of it is held against every rule."""
 
 _SCHEMA: JsonObject = {
     "type": "object",
     "properties": {
-        "command": {"type": "string", "description": "The command line to run."},
+        "command": {
+            "type": "string",
+            "maxLength": MAX_COMMAND,
+            "description": "The command line to run. What is longer goes into a file, with Write.",
+        },
         "timeout": {
             "type": "integer",
             "minimum": 1,

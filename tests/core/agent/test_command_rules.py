@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
+from types import FrameType
 
 import pytest
+import tree_sitter
 
 from agent_tui_core.agent.permissions import (
     PROTECTED,
@@ -412,6 +415,66 @@ def test_a_command_line_is_judged_quickly_whatever_it_holds(workspace: Path) -> 
         started = time.perf_counter()
         assert behavior(rules, line, workspace) == "ask"
         assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("a;", "a|", "a||", "a&&", "a\n", "a ", "* ", "$(", "{a,b} ", ">b ", "<b ", "nice ", "timeout 1 "),
+        *(
+            "A=1 ",
+            '"a" ',
+            "\\a",
+            "cd a; ",
+            "rm -r a; ",
+            "find . -exec rm {} \\; ",
+            "git -C a ",
+            "ls ../../x ",
+        ),
+        *(
+            "e{n} a; ",
+            "rm -r a{n}; ",
+            "rm -r a{n}/b ",
+            "cd a{n}; rm -r b{n}; ",
+            "/x{n}/*y ",
+            "git -c a.b={n} p\n",
+        ),
+        *(
+            "sudo xargs e{n}|",
+            "sudo -u a{n} nice -n 3 timeout {n} env A=1 b\n",
+            "$HOME{n} ",
+            "it's line {n}\n",
+        ),
+    ],
+)
+@pytest.mark.parametrize(("size", "steps"), [(9_900, 70), (99_900, 20)])
+def test_a_long_line_costs_few_steps_for_each_of_its_characters(
+    piece: str, size: int, steps: int, workspace: Path
+) -> None:
+    rules = Permissions(PermissionRules(allow=["Bash(a*b)"], deny=[f"Bash(tool{n} *)" for n in range(20)]))
+    line = "a " + "".join(piece.replace("{n}", str(n)) for n in range(size // len(piece)))[:size]
+    taken = 0
+
+    def count(_frame: FrameType, event: str, _what: object) -> None:
+        nonlocal taken
+        taken += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        judged = behavior(rules, line, workspace)
+    finally:
+        sys.setprofile(None)
+    assert judged == "ask"
+    assert taken < steps * size
+
+
+def test_a_line_of_thousands_of_words_does_not_reach_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes half a second for thousands of redirections."""
+    assert not isinstance(parse("a " + ">b " * 490), Unreadable)
+    monkeypatch.delattr(tree_sitter, "Parser")
+    read = parse("a " + ">b " * 3_000)
+    assert isinstance(read, Unreadable)
+    assert read.reason == "it has more than 1,000 words and operators"
 
 
 def test_the_read_only_list_names_programs_without_a_folder() -> None:
