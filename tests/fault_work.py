@@ -123,6 +123,9 @@ def _tools() -> list[WorkFault]:
         WorkFault("tools", "no arguments", ("Read", ""), "error", "not fit"),
         WorkFault("tools", "a tool that does not exist", ("Fly", {"to": "the moon"}), "error", "fly"),
         WorkFault("tools", "a pattern that is none", ("Grep", {"pattern": "("}), "error"),
+        WorkFault(
+            "tools", "a command without an end", ("Bash", {"command": "x;" * 70_000}), "error", "allowed"
+        ),
     ]
 
 
@@ -216,6 +219,14 @@ def _approvals() -> list[WorkFault]:
             "approvals", "edited to what is denied", write, "denied", meanwhile=_edited_to_what_is_denied
         ),
         WorkFault("approvals", "a rule denies", ("Bash", {"command": "curl http://127.0.0.1:9/"}), "denied"),
+        WorkFault(
+            "approvals",
+            "a command of thousands of words",
+            ("Bash", {"command": "a" + " >b" * 3_300}),
+            "denied",
+            "not that",
+            meanwhile=no,
+        ),
         WorkFault(
             "approvals",
             "a protected file",

@@ -24,6 +24,7 @@ import pytest
 import agent_tui_core.text as text_room
 from agent_tui.panes import lines as lines_room
 from agent_tui_core.agent import permissions as permissions_room
+from agent_tui_core.agent import shell_lexer as lexer_room
 from agent_tui_core.agent.approvals import AllowOnce, ApprovalDesk, DenyCall
 from agent_tui_core.history import writer as writer_room
 from agent_tui_core.hooks import command as hook_room
@@ -56,6 +57,8 @@ class Mutation:
     name: str
     take_out: Callable[[pytest.MonkeyPatch], None]
     rows: tuple[WorkFault, ...]
+    holds_up: bool = False
+    """What it does is to hold up the keys; of others that alone is no complaint, but a busy machine."""
 
 
 # --- tools --------------------------------------------------------------------------------------------------
@@ -161,6 +164,10 @@ def _rules_forbid_nothing(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(permissions_room, "forbidden", lambda *_: None)
 
 
+def _every_word_reaches_the_grammar(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(lexer_room, "MOST_TOKENS", 10**6)
+
+
 # --- history ------------------------------------------------------------------------------------------------
 
 
@@ -250,7 +257,11 @@ MUTATIONS: Final = (
         "cut arguments are guessed", _cut_arguments_are_guessed, _rows("tools", "arguments that are no JSON")
     ),
     Mutation("any name is a tool", _any_name_is_a_tool, _rows("tools", "a tool that does not exist")),
-    Mutation("any input fits", _any_input_fits, _rows("tools", "arguments of another shape", "no arguments")),
+    Mutation(
+        "any input fits",
+        _any_input_fits,
+        _rows("tools", "arguments of another shape", "no arguments", "a command without an end"),
+    ),
     Mutation(
         "broken hooks are silent",
         _broken_hooks_are_silent,
@@ -286,6 +297,12 @@ MUTATIONS: Final = (
         "rules forbid nothing",
         _rules_forbid_nothing,
         _rows("approvals", "a rule denies", "edited to what is denied"),
+    ),
+    Mutation(
+        "every word reaches the grammar",
+        _every_word_reaches_the_grammar,
+        _rows("approvals", "a command of thousands of words"),
+        holds_up=True,
     ),
     Mutation("history swallows errors", _history_swallows_errors, _rows("history", "writes fail")),
     Mutation("history has no patience", _history_has_no_patience, _rows("history", "locked for a moment")),
