@@ -123,6 +123,11 @@ def _tools() -> list[WorkFault]:
         WorkFault("tools", "no arguments", ("Read", ""), "error", "not fit"),
         WorkFault("tools", "a tool that does not exist", ("Fly", {"to": "the moon"}), "error", "fly"),
         WorkFault("tools", "a pattern that is none", ("Grep", {"pattern": "("}), "error"),
+        WorkFault("tools", "a name without an end", ("F" * 100_000, {"x": 1}), "error", "there is no tool"),
+        WorkFault("tools", "a path without an end", read("a/" * 200_000), "error", "no usable path"),
+        WorkFault(
+            "tools", "thousands of keys", ("Glob", {f"k{n}": n for n in range(5_000)}), "error", "other keys"
+        ),
         WorkFault(
             "tools", "a command without an end", ("Bash", {"command": "x;" * 70_000}), "error", "allowed"
         ),

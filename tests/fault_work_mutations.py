@@ -40,6 +40,7 @@ from agent_tui_core.processes.pipes import Writer
 from agent_tui_core.processes.runner import Run
 from agent_tui_core.tools import edits as edits_room
 from agent_tui_core.tools import files as files_room
+from agent_tui_core.tools import paths as paths_room
 from agent_tui_core.tools import shell as shell_room
 from agent_tui_core.tools.disk import MAX_FILE_BYTES
 from agent_tui_core.tools.paths import resolved_path
@@ -78,6 +79,10 @@ def _pipes_are_files(patch: pytest.MonkeyPatch) -> None:
 
 def _links_lead_anywhere(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(files_room, "target_path", resolved_path)
+
+
+def _paths_have_no_end(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(paths_room, "_LONGEST", 10**9)
 
 
 def _noise_is_text(patch: pytest.MonkeyPatch) -> None:
@@ -251,16 +256,27 @@ MUTATIONS: Final = (
     ),
     Mutation("pipes are files", _pipes_are_files, _rows("tools", "a pipe in place of a file")),
     Mutation("links lead anywhere", _links_lead_anywhere, _rows("tools", "a link that leads out")),
+    Mutation("paths have no end", _paths_have_no_end, _rows("tools", "a path without an end"), holds_up=True),
     Mutation("noise is text", _noise_is_text, _rows("tools", "a file of noise")),
     Mutation("any words are there", _any_words_are_there, _rows("tools", "words that are not there")),
     Mutation(
         "cut arguments are guessed", _cut_arguments_are_guessed, _rows("tools", "arguments that are no JSON")
     ),
-    Mutation("any name is a tool", _any_name_is_a_tool, _rows("tools", "a tool that does not exist")),
+    Mutation(
+        "any name is a tool",
+        _any_name_is_a_tool,
+        _rows("tools", "a tool that does not exist", "a name without an end"),
+    ),
     Mutation(
         "any input fits",
         _any_input_fits,
-        _rows("tools", "arguments of another shape", "no arguments", "a command without an end"),
+        _rows(
+            "tools",
+            "arguments of another shape",
+            "no arguments",
+            "a command without an end",
+            "thousands of keys",
+        ),
     ),
     Mutation(
         "broken hooks are silent",

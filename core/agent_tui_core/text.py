@@ -16,6 +16,8 @@ _SEQUENCE = re.compile(
 _LINE_END = re.compile(r"\r\n?")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_DOUBTFUL = re.compile(r"[^\n -~]+")
+_MOST_SPELT_OUT = 4_096
 _LOOKS_LIKE_SPACE = frozenset("\u2800\u3164\uffa0\u115f\u1160")
 
 
@@ -42,7 +44,21 @@ def visible_text(foreign: str) -> str:
     Controls (LF excepted), invisible, bidirectional, private-use and unassigned characters and spaces that
     are not U+0020 become visible escapes, so that what a person reads is what will run.
     """
-    return "".join(char if _is_plain(char) else f"\\u{{{ord(char):x}}}" for char in foreign)
+    return _DOUBTFUL.sub(lambda found: found[0].translate(_SPELT_OUT), foreign)
+
+
+class _SpeltOut(dict[int, str]):
+    """What stands for a character, looked up once: a long text is read while somebody waits for a key."""
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _MOST_SPELT_OUT:
+            self.clear()
+        char = chr(code)
+        self[code] = told = char if _is_plain(char) else f"\\u{{{code:x}}}"
+        return told
+
+
+_SPELT_OUT = _SpeltOut()
 
 
 def _is_plain(char: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from textual.app import App, ComposeResult
@@ -13,9 +14,10 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widgets import Input, Static, TextArea
 
+from agent_tui.modals import approval, edited_input
 from agent_tui.modals.approval import ApprovalModal, Outcome
 from agent_tui.modals.key_button import KeyButton
-from agent_tui.modals.preview import Preview
+from agent_tui.modals.preview import Preview, PreviewLine
 from agent_tui.panes.prompt import PromptBox
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall, RuleScope
 from agent_tui_core.blocks import JsonObject
@@ -282,6 +284,34 @@ async def test_an_edited_command_is_shown_before_it_is_allowed() -> None:
         assert app.outcomes == []
         await app.answer(pilot, "y")
         assert app.outcomes == [AllowEdited({"command": "npm test", "timeout": 5})]
+
+
+async def test_a_large_input_is_taken_apart_once_and_is_too_large_to_be_edited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[int] = []
+    lines_of = approval.lines_of
+
+    def counted(
+        content: str, kind: Literal["command", "diff", "text"], path: str | None = None
+    ) -> list[PreviewLine]:
+        taken.append(len(content))
+        return lines_of(content, kind, path)
+
+    monkeypatch.setattr(approval, "lines_of", counted)
+    monkeypatch.setattr(edited_input, "_as_json", lambda _: pytest.fail("all of it was written as JSON"))
+    content = "".join(f"+line {n}\n" for n in range(20_000))
+    diff = "@@ -0,0 +1,20000 @@\n" + content
+    asked = request(tool="Write", kind="diff", content=diff, input={"file_path": "a", "content": content})
+    desk = Desk(asked)
+    async with desk.run_test(size=(80, 24)) as pilot:
+        await desk.open(pilot)
+        await pilot.resize_terminal(200, 60)
+        await pilot.pause()
+        assert isinstance(desk.screen, ApprovalModal)
+        assert not desk.screen.takes("e")
+        assert desk.screen.query_one(Preview).place()[2] >= 20_001
+    assert taken == [len(diff)]
 
 
 async def test_an_edit_that_changes_nothing_is_allowed_once() -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import difflib
+import sys
+from collections.abc import Callable
+from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -94,6 +97,32 @@ def test_a_long_command_is_shown_whole_below_the_head() -> None:
         "".join(row.removeprefix("▎   ") + " " for row in shown[1:]).split()
         == ("cd /somewhere && " * 4 + "make").split()
     )
+
+
+def test_a_card_draws_little_of_a_giant_command_or_line() -> None:
+    head = card(call("Bash", "waiting", {"command": "word " * 20_000}))
+    assert head[-1] == "▎   … 100,000 characters in all"
+    entry = call("Write", "waiting", {"file_path": "a"})
+    entry.preview = ApprovalPreview("diff", "--- /dev/null\n+++ a\n@@ -0,0 +1,1 @@\n+" + "x" * 2_000_000)
+    assert len(card(entry)) < 20
+    taken = calls_of(lambda: folded_card(entry, 50, 0.0))
+    assert taken < 10_000
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many functions it calls."""
+    taken = 0
+
+    def count(_frame: FrameType, event: str, _what: object) -> None:
+        nonlocal taken
+        taken += event in {"call", "c_call"}
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return taken
 
 
 def test_a_long_result_shows_its_head_and_how_much_more_there_is() -> None:

@@ -12,6 +12,8 @@ from agent_tui_core.errors import ToolError
 from agent_tui_core.text import visible_text
 
 _ENTRIES_LOOKED_AT = 5_000
+_LONGEST = 4_096
+"""Characters; Linux takes no longer path, and each of its folders would be asked about, one by one."""
 
 
 def resolved_path(raw: str, workspace: Path) -> Path:
@@ -21,6 +23,8 @@ def resolved_path(raw: str, workspace: Path) -> Path:
     """
     if not raw:
         raise ToolError("the path is empty")
+    if len(raw) > _LONGEST:
+        raise ToolError(f"{visible_text(raw[:200])}… is no usable path: it has {len(raw):,} characters")
     try:
         raw.encode()
         return Path(os.path.realpath(workspace / raw))

@@ -193,7 +193,12 @@ def _in_words(error: ValidationError) -> list[str]:
             ]
         case "additionalProperties" if properties:
             unknown = [key for key in instance if key not in properties]
-            return [f"there is no key {where}{key}{_meant(key, properties)}" for key in unknown]
+            told = [
+                f"there is no key {where}{_cut(key)}{_meant(key, properties)}"
+                for key in unknown[:_PROBLEMS_TOLD]
+            ]
+            more = len(unknown) - len(told)
+            return told + ([f"there are no {more:,} other keys either"] if more > 0 else [])
         case "type" | "anyOf" | "oneOf" | "enum" | "const":
             found = f"{_kind(instance)} {_shown(instance)}"
             return [f"{_named(where)} should be {_expected(schema)}, not {found}"]
@@ -252,7 +257,10 @@ def _kind(value: Any) -> str:
 def _shown(value: Any) -> str:
     import json
 
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _cut(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _VALUE_WIDTH else f"{text[: _VALUE_WIDTH - 1]}…"
 
 

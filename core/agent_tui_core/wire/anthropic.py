@@ -33,6 +33,7 @@ _CACHED_MESSAGES: Final = 2
 _ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,256}")
 _NOT_IN_A_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NO_NAME: Final = "unnamed_tool"
+_LONGEST_NAME: Final = 64
 _DATA_URL: Final = re.compile(r"data:(?P<type>[\w.+/-]+);base64,(?P<data>.*)", re.DOTALL)
 _CACHE: Final = {"type": "ephemeral"}
 _THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
@@ -167,7 +168,7 @@ def _call_block(use: ToolUse, ids: CallIds) -> Block:
     return {
         "type": "tool_use",
         "id": ids.of_call(use.id),
-        "name": _NOT_IN_A_NAME.sub("_", use.name) or _NO_NAME,
+        "name": _NOT_IN_A_NAME.sub("_", use.name[:_LONGEST_NAME]) or _NO_NAME,
         "input": {} if use.broken is not None else mended_object(use.input),
     }
 

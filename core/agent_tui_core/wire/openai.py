@@ -23,6 +23,7 @@ __all__ = ["ChatStream", "message_params", "refusal", "request_body", "whole_ans
 _WANTS_COMPLETION_TOKENS: Final = re.compile(r"(?:^|/)(?:o\d|gpt-5)")
 """Models of OpenAI that refuse `max_tokens`; every other server knows only that name."""
 _NO_NAME: Final = "unnamed_tool"
+_LONGEST_NAME: Final = 64
 _NOT_IN_A_NAME: Final = re.compile(r"[^a-zA-Z0-9_.:-]")
 
 
@@ -128,7 +129,7 @@ def _call_params(use: ToolUse) -> dict[str, Any]:
         "id": use.id,
         "type": "function",
         "function": {
-            "name": _NOT_IN_A_NAME.sub("_", use.name) or _NO_NAME,
+            "name": _NOT_IN_A_NAME.sub("_", use.name[:_LONGEST_NAME]) or _NO_NAME,
             "arguments": json.dumps(arguments, ensure_ascii=False),
         },
     }

@@ -27,6 +27,7 @@ _ID: Final = re.compile(r"[^\x00-\x1f]{1,64}")
 """A `call_id` has at most 64 characters."""
 _NOT_IN_A_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _NO_NAME: Final = "unnamed_tool"
+_LONGEST_NAME: Final = 64
 _CUT: Final = frozenset({"interrupted", "error", "length", "content_filter"})
 
 Item: TypeAlias = dict[str, Any]
@@ -158,7 +159,7 @@ def _call_item(use: ToolUse, ids: CallIds, *, paired: bool) -> Item:
     item = {
         "type": "function_call",
         "call_id": ids.of_call(use.id),
-        "name": _NOT_IN_A_NAME.sub("_", use.name) or _NO_NAME,
+        "name": _NOT_IN_A_NAME.sub("_", use.name[:_LONGEST_NAME]) or _NO_NAME,
         "arguments": json.dumps(arguments, ensure_ascii=False),
     }
     fields = own("responses", use.opaque) or {}

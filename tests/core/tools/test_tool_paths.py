@@ -45,6 +45,12 @@ def test_what_no_system_call_takes_is_a_tool_error(raw: str, tmp_path: Path) -> 
         resolved_path(raw, tmp_path)
 
 
+def test_a_path_that_no_system_takes_is_not_walked(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="it has 400,000 characters") as refused:
+        target_path("a/" * 200_000, tmp_path)
+    assert len(str(refused.value)) < 300
+
+
 def test_links_in_a_circle_end(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")

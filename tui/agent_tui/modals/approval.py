@@ -87,7 +87,8 @@ class ApprovalModal(ArmedScreen[Outcome]):
         self._queue_words = ""
         self._edited = EditedInput(request)
         self._saved = SavedRule(request, rule_problem)
-        self._preview = Preview(self._lines(), id="preview")
+        self._drawn: tuple[str | None, list[PreviewLine]] | None = None
+        self._preview = Preview((), id="preview")
         self._buttons = {key: KeyButton(key, label, kind) for row in _ROWS for key, label, kind in row}
 
     # --- what is shown --------------------------------------------------------------------------------------
@@ -172,10 +173,19 @@ class ApprovalModal(ArmedScreen[Outcome]):
             self._show_title()
 
     def _lines(self) -> list[PreviewLine]:
-        if self._edited.changed:
-            return lines_of(self._edited.text, "command" if self._edited.is_command else "text")
-        shown = self.request.preview
-        return lines_of(shown.content, shown.kind, shown.path)
+        """What would run, taken apart once for each text that a person makes of it."""
+        edited = self._edited.text if self._edited.changed else None
+        if self._drawn is None or self._drawn[0] != edited:
+            shown = self.request.preview
+            self._drawn = (
+                edited,
+                (
+                    lines_of(shown.content, shown.kind, shown.path)
+                    if edited is None
+                    else lines_of(edited, "command" if self._edited.is_command else "text")
+                ),
+            )
+        return self._drawn[1]
 
     def on_preview_scrolled(self) -> None:
         """Say where one is in the text, and that there is more."""

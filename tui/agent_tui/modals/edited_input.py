@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalRequest
@@ -17,21 +18,19 @@ class EditedInput:
     def __init__(self, request: ApprovalRequest) -> None:
         self._input = request.input
         command = request.input.get("command")
+        small = _is_small(request.input)
         # A command that holds what cannot be seen is edited as JSON, where ASCII escapes show it.
         self.is_command = (
             request.preview.kind == "command"
             and isinstance(command, str)
-            and visible_text(command) == command
+            and (not small or visible_text(command) == command)
         )
-        self._original = str(command) if self.is_command else _as_json(request.input)
+        self._original = (str(command) if self.is_command else _as_json(request.input)) if small else ""
+        self.possible = small and len(self._original) <= _MOST_CHARACTERS
+        """Whether it is small enough to be edited in a terminal."""
         self.text = self._original
         self.error = ""
         """Why the text cannot run; empty when it can."""
-
-    @property
-    def possible(self) -> bool:
-        """Whether it is small enough to be edited in a terminal."""
-        return len(self._original) <= _MOST_CHARACTERS
 
     @property
     def changed(self) -> bool:
@@ -68,6 +67,26 @@ class EditedInput:
         if not isinstance(parsed, dict):
             raise ValueError("it must be a JSON object: {…}")
         return parsed
+
+
+def _is_small(value: object) -> bool:
+    """Whether as JSON it might be small enough, found out without writing a large one."""
+    left, waiting = _MOST_CHARACTERS, [value]
+    while waiting and left >= 0:
+        match each := waiting.pop():
+            case str():
+                left -= len(each)
+            case Mapping():
+                left -= 2 * len(each)
+                if left >= 0:
+                    waiting += (*each, *each.values())
+            case list() | tuple():
+                left -= 2 * len(each)
+                if left >= 0:
+                    waiting += each
+            case _:
+                left -= 1
+    return left >= 0
 
 
 def _as_json(value: JsonObject) -> str:

@@ -23,6 +23,8 @@ from agent_tui_core.text import visible_text
 
 LineKind = Literal["plain", "command", "added", "removed", "hunk", "file", "heading"]
 _GUTTER = 2
+_WIDTHS_KEPT = 2
+"""With a scrollbar and without."""
 SPELT_OUT = re.compile(r"(\\u\{[0-9a-f]+\})")
 """How `visible_text` writes a character that cannot be seen."""
 
@@ -107,17 +109,21 @@ class Preview(ScrollView, can_focus=False):
         self._rows: list[tuple[int, str]] = []
         """Each row of the screen: the number of its line, and its part of that line."""
         self._width = 0
+        self._wrapped: dict[int, list[tuple[int, str]]] = {}
+        """The rows for the widths that were asked for: with many lines, each is work that keys wait for."""
 
     def show(self, lines: Sequence[PreviewLine]) -> None:
         """Show other lines, from their top."""
-        self._lines = tuple(lines)
+        if (given := tuple(lines)) != self._lines:
+            self._lines = given
+            self._wrapped.clear()
         self._width = 0
         self._wrap()
         self.scroll_to(y=0, animate=False)
 
     def rows_for(self, width: int) -> int:
         """How many rows the lines need in `width` cells, without a scrollbar."""
-        return sum(1 for _ in self._wrapped(width))
+        return len(self._rows_at(width))
 
     def place(self) -> tuple[int, int, int, bool, bool]:
         """First and last visible line, how many there are, and whether there is more above and below."""
@@ -173,12 +179,19 @@ class Preview(ScrollView, can_focus=False):
         if width == self._width or width <= _GUTTER:
             return
         self._width = width
-        self._rows = list(self._wrapped(width))
+        self._rows = self._rows_at(width)
         self.virtual_size = Size(width, len(self._rows))
         self.post_message(self.Scrolled())
         self.refresh()
 
-    def _wrapped(self, width: int) -> Iterator[tuple[int, str]]:
+    def _rows_at(self, width: int) -> list[tuple[int, str]]:
+        if width not in self._wrapped:
+            while len(self._wrapped) >= _WIDTHS_KEPT:
+                del self._wrapped[next(iter(self._wrapped))]
+            self._wrapped[width] = list(self._wrap_at(width))
+        return self._wrapped[width]
+
+    def _wrap_at(self, width: int) -> Iterator[tuple[int, str]]:
         room = max(width - _GUTTER, 4)
         for number, line in enumerate(self._lines):
             text = line.text

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 
@@ -26,6 +27,10 @@ LIVE_ROWS = 6
 DIFF_ROWS = 16
 _CHUNK = 200
 _MOST_COMMAND_ROWS = 6
+_MOST_OF_A_ROW = 10_000
+"""Characters of a long line that are drawn where a card shows a few rows of all."""
+_MOST_COMMAND = 10_000
+"""Characters of a command that are wrapped to see how many rows are not shown."""
 
 _TELLING = {
     "Bash": "command",
@@ -102,16 +107,18 @@ def card_head(entry: ToolEntry, width: int, now: float) -> list[Line]:
     used, right = _cells(left), cell_len(words) + 1
     room = width - used - right - 1
     first_row = argument.split("\n", 1)[0]
-    fits = cell_len(argument) <= room and first_row == argument
+    fits = first_row == argument and len(argument) <= room and cell_len(argument) <= room
     if room < 10 or (not fits and entry.name == "Bash"):
         lines = [_ended(left, "", words, style, width)]
-        rows = wrap_text(argument, "card-argument", width - 4)
+        rows = wrap_text(argument[:_MOST_COMMAND], "card-argument", width - 4)
         shown = rows[:_MOST_COMMAND_ROWS]
         lines += [
             Line((*bar, ("  ", "card margin"), *row.segments), "card", row.join) for row in shown if row.text
         ]
         if len(rows) > len(shown):
-            lines.append(_note(entry, f"… {_more(len(rows) - len(shown))}"))
+            cut = len(argument) > _MOST_COMMAND
+            more = f"{len(argument):,} characters in all" if cut else _more(len(rows) - len(shown))
+            lines.append(_note(entry, f"… {more}"))
         return lines
     return [_ended(left, shorten(first_row, room), words, style, width)]
 
@@ -215,7 +222,10 @@ def _folded_result(entry: ToolEntry, width: int) -> list[Line]:
 
 
 def _folded_diff(entry: ToolEntry, unified: str, width: int) -> list[Line]:
-    rows = list(islice(diff_rows(unified), DIFF_ROWS + 4))
+    rows = [
+        row if len(row.text) <= _MOST_OF_A_ROW else replace(row, text=row.text[:_MOST_OF_A_ROW])
+        for row in islice(diff_rows(unified), DIFF_ROWS + 4)
+    ]
     lines = draw_diff(rows, width - 4, escape=False, files=False)
     more = unified.count("\n") - len(rows)
     cut = len(lines) > DIFF_ROWS or more > 0
