@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.app import App, ComposeResult
 from textual.cache import LRUCache
 from textual.map_geometry import MapGeometry
 from textual.strip import Strip
@@ -174,3 +175,26 @@ def test_a_cache_that_is_gone_takes_its_entries_along() -> None:
     refs = entries(dropped)
     del dropped
     assert not any(each() for each in refs)
+
+
+async def test_a_scrollbar_that_comes_while_its_widget_goes_ends_with_it() -> None:
+    """A layout may ask for it in that moment; Textual has asked those to end that were there before."""
+
+    class Goes(Widget):
+        late: asyncio.Task[None] | None = None
+
+        def on_unmount(self) -> None:
+            self.late = self.vertical_scrollbar._task
+
+    class Stage(App[None]):
+        def compose(self) -> ComposeResult:
+            yield Goes()
+
+    break_up()
+    app = Stage()
+    async with app.run_test():
+        goes = app.query_one(Goes)
+        await goes.remove()
+        assert goes.late is not None
+        assert goes.late.done()
+        assert goes._vertical_scrollbar not in app._registry

@@ -14,6 +14,7 @@ from textual._compositor import Compositor
 from textual._styles_cache import StylesCache
 from textual.cache import LRUCache
 from textual.css.stylesheet import Stylesheet
+from textual.messages import Prune
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.timer import Timer
@@ -100,6 +101,7 @@ def _unlinked(cache: LRUCache[Any, Any]) -> None:
 async def _left_by_widget(widget: Widget) -> None:
     parts = list(widget._component_styles.values())
     await _leave_widget(widget)
+    await _end_late(widget)
     for styles in (*parts, widget.styles):
         _let_go(styles)
     widget._animate = widget.styles._animate = None
@@ -108,6 +110,14 @@ async def _left_by_widget(widget: Widget) -> None:
     for each in vars(widget).values():
         if isinstance(each, Timer):
             each._callback = None
+
+
+async def _end_late(widget: Widget) -> None:
+    """A layout may have made a scrollbar in the meantime, which nobody asked to end: its task would stay."""
+    for late in widget._get_virtual_dom():
+        if late._task is not None and not late._task.done():
+            late.post_message(Prune())
+            await late._task
 
 
 async def _left_by_screen(screen: Screen[Any]) -> None:
