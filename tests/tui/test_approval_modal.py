@@ -17,7 +17,7 @@ from textual.widgets import Input, Static, TextArea
 from agent_tui.modals import approval, edited_input
 from agent_tui.modals.approval import ApprovalModal, Outcome
 from agent_tui.modals.key_button import KeyButton
-from agent_tui.modals.preview import Preview, PreviewLine
+from agent_tui.modals.preview import Preview, PreviewLine, lines_of
 from agent_tui.panes.prompt import PromptBox
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall, RuleScope
 from agent_tui_core.blocks import JsonObject
@@ -290,7 +290,6 @@ async def test_a_large_input_is_taken_apart_once_and_is_too_large_to_be_edited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     taken: list[int] = []
-    lines_of = approval.lines_of
 
     def counted(
         content: str, kind: Literal["command", "diff", "text"], path: str | None = None

@@ -6,15 +6,36 @@ import os
 import re
 import socket
 import tempfile
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from agent_tui_core.errors import ToolError
 from agent_tui_core.processes.sandbox import Sandbox, SandboxRules
-from boxes import Shell, git, needs_sandbox
+from boxes import Shell, folder_at_home, git, needs_sandbox
 
 pytestmark = needs_sandbox
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Path]:
+    with folder_at_home() as folder:
+        yield folder
+
+
+@pytest.fixture
+async def bash(workspace: Path) -> AsyncIterator[Shell]:
+    shell = Shell(workspace)
+    yield shell
+    await shell.close()
 
 
 async def test_the_workspace_is_writable_and_nothing_else(elsewhere: Path) -> None:

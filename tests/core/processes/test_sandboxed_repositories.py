@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+
+import pytest
 
 from agent_tui_core.errors import ToolError
 from agent_tui_core.processes.sandbox import SandboxRules
-from boxes import Shell, git, needs_sandbox
+from boxes import Shell, folder_at_home, git, needs_sandbox
 
 pytestmark = needs_sandbox
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Path]:
+    with folder_at_home() as folder:
+        yield folder
+
+
+@pytest.fixture
+async def bash(workspace: Path) -> AsyncIterator[Shell]:
+    shell = Shell(workspace)
+    yield shell
+    await shell.close()
 
 
 async def test_a_link_of_the_repository_shows_nothing_that_is_hidden(
