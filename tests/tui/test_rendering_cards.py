@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import difflib
-import sys
-from collections.abc import Callable
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +15,7 @@ from agent_tui_core.blocks import JsonObject, ToolResult
 from agent_tui_core.events import ApprovalPreview
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, ToolEntry, ToolStatus, UserEntry
 from markdown_texts import TEXTS, has_control
+from steps import calls_of
 
 STATUSES: list[ToolStatus] = [
     *("proposed", "judging", "waiting", "running", "ok"),
@@ -107,22 +105,6 @@ def test_a_card_draws_little_of_a_giant_command_or_line() -> None:
     assert len(card(entry)) < 20
     taken = calls_of(lambda: folded_card(entry, 50, 0.0))
     assert taken < 10_000
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """How many functions it calls."""
-    taken = 0
-
-    def count(_frame: FrameType, event: str, _what: object) -> None:
-        nonlocal taken
-        taken += event in {"call", "c_call"}
-
-    sys.setprofile(count)
-    try:
-        work()
-    finally:
-        sys.setprofile(None)
-    return taken
 
 
 def test_a_long_result_shows_its_head_and_how_much_more_there_is() -> None:

@@ -19,7 +19,7 @@ from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
 MAX_COMMAND = 100_000
-"""Characters; Linux starts nothing with an argument of 128 KiB, and all of it is held against every rule."""
+"""Characters: a little less than Linux starts (128 KiB), for all of them are held against every rule."""
 
 _SCHEMA: JsonObject = {
     "type": "object",
@@ -27,7 +27,9 @@ _SCHEMA: JsonObject = {
         "command": {
             "type": "string",
             "maxLength": MAX_COMMAND,
-            "description": "The command line to run. What is longer goes into a file, with Write.",
+            "description": (
+                f"The command line to run, at most {MAX_COMMAND:,} characters: write a file for more."
+            ),
         },
         "timeout": {
             "type": "integer",

@@ -29,8 +29,7 @@ class TypedReader(AnswerReader):
             elif event.data.strip():
                 raise no_chunk(event.data, str(error)) from error
             return
-        kind = self._kind(chunk) if isinstance(chunk, dict) else None
-        if isinstance(chunk, dict) and isinstance(kind, str) and kind != "error":
+        if isinstance(chunk, dict) and isinstance(kind := self._kind(chunk), str) and kind != "error":
             self._read_event(kind, chunk, events)
             return
         raise refusal_in(chunk) or no_chunk(event.data, "it has no type: is the provider's protocol right?")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
-from types import FrameType
 
 import pytest
 import tree_sitter
@@ -21,6 +19,7 @@ from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
 from agent_tui_core.agent.suggestions import suggest_rule
 from agent_tui_core.config.modes import MODES, Mode
+from steps import calls_of
 
 
 @pytest.fixture
@@ -453,19 +452,9 @@ def test_a_long_line_costs_few_steps_for_each_of_its_characters(
 ) -> None:
     rules = Permissions(PermissionRules(allow=["Bash(a*b)"], deny=[f"Bash(tool{n} *)" for n in range(20)]))
     line = "a " + "".join(piece.replace("{n}", str(n)) for n in range(size // len(piece)))[:size]
-    taken = 0
-
-    def count(_frame: FrameType, event: str, _what: object) -> None:
-        nonlocal taken
-        taken += event in {"call", "c_call"}
-
-    sys.setprofile(count)
-    try:
-        judged = behavior(rules, line, workspace)
-    finally:
-        sys.setprofile(None)
-    assert judged == "ask"
-    assert taken < steps * size
+    judged: list[str] = []
+    assert calls_of(lambda: judged.append(behavior(rules, line, workspace))) < steps * size
+    assert judged == ["ask"]
 
 
 def test_a_line_of_thousands_of_words_does_not_reach_the_grammar(monkeypatch: pytest.MonkeyPatch) -> None:

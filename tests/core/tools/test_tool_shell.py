@@ -79,11 +79,11 @@ def test_the_schema_bounds_the_timeout() -> None:
     assert BASH.writes
 
 
-def test_a_command_that_no_system_would_start_is_told_to_go_into_a_file() -> None:
+def test_a_command_that_is_too_long_goes_back_with_its_length() -> None:
     tools = ToolRegistry([BASH])
     assert tools.check(BASH, {"command": "x" * 100_000}) is None
     refused = tools.check(BASH, {"command": "x" * 100_001})
     assert refused is not None
     assert "- command has 100,001 characters, and 100,000 are allowed" in refused
-    assert "goes into a file, with Write" in str(BASH.input_schema)
+    assert "at most 100,000 characters: write a file" in str(BASH.input_schema)
     assert len(refused) < 1_000

@@ -21,11 +21,12 @@ class EditedInput:
         small = _is_small(request.input)
         # A command that holds what cannot be seen is edited as JSON, where ASCII escapes show it.
         self.is_command = (
-            request.preview.kind == "command"
+            small
+            and request.preview.kind == "command"
             and isinstance(command, str)
-            and (not small or visible_text(command) == command)
+            and visible_text(command) == command
         )
-        self._original = (str(command) if self.is_command else _as_json(request.input)) if small else ""
+        self._original = str(command) if self.is_command else _as_json(request.input) if small else ""
         self.possible = small and len(self._original) <= _MOST_CHARACTERS
         """Whether it is small enough to be edited in a terminal."""
         self.text = self._original

@@ -27,8 +27,6 @@ LIVE_ROWS = 6
 DIFF_ROWS = 16
 _CHUNK = 200
 _MOST_COMMAND_ROWS = 6
-_MOST_OF_A_ROW = 10_000
-"""Characters of a long line that are drawn where a card shows a few rows of all."""
 _MOST_COMMAND = 10_000
 """Characters of a command that are wrapped to see how many rows are not shown."""
 
@@ -115,8 +113,8 @@ def card_head(entry: ToolEntry, width: int, now: float) -> list[Line]:
         lines += [
             Line((*bar, ("  ", "card margin"), *row.segments), "card", row.join) for row in shown if row.text
         ]
-        if len(rows) > len(shown):
-            cut = len(argument) > _MOST_COMMAND
+        cut = len(argument) > _MOST_COMMAND
+        if cut or len(rows) > len(shown):
             more = f"{len(argument):,} characters in all" if cut else _more(len(rows) - len(shown))
             lines.append(_note(entry, f"… {more}"))
         return lines
@@ -222,10 +220,8 @@ def _folded_result(entry: ToolEntry, width: int) -> list[Line]:
 
 
 def _folded_diff(entry: ToolEntry, unified: str, width: int) -> list[Line]:
-    rows = [
-        row if len(row.text) <= _MOST_OF_A_ROW else replace(row, text=row.text[:_MOST_OF_A_ROW])
-        for row in islice(diff_rows(unified), DIFF_ROWS + 4)
-    ]
+    enough = (DIFF_ROWS + 1) * width  # of one giant line: it alone fills what is shown
+    rows = [replace(row, text=row.text[:enough]) for row in islice(diff_rows(unified), DIFF_ROWS + 4)]
     lines = draw_diff(rows, width - 4, escape=False, files=False)
     more = unified.count("\n") - len(rows)
     cut = len(lines) > DIFF_ROWS or more > 0
