@@ -73,6 +73,20 @@ def line(shown: str, name: str) -> str:
     return next(line for line in shown.splitlines() if f" {name} " in line)
 
 
+def test_a_proxy_with_a_password_is_said_to_reach_no_child(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FTP_PROXY", "http://me:hunter2@proxy.invalid:3128")
+    monkeypatch.setenv("GIT_SSL_CAINFO", "/is/not/there.pem")
+    code, shown = report(capsys, "--demo")
+    assert code == 0
+    assert "hunter2" not in shown
+    said = [each for each in shown.splitlines() if " FTP_PROXY " in each]
+    assert "env_from" in said[-1]
+    assert "note" in said[-1]
+    assert "/is/not/there.pem" in shown
+
+
 def test_nothing_configured_is_no_fault(capsys: pytest.CaptureFixture[str], places: Path) -> None:
     code, shown = report(capsys, "--demo")
     assert code == 0

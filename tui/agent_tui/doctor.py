@@ -28,6 +28,7 @@ from agent_tui_core.config.paths import absolute, settings_file
 from agent_tui_core.config.profiles import Flags, Plan, plan
 from agent_tui_core.config.servers import ANTHROPIC_KEY, OPENAI_KEY, ProviderProfile, api_key
 from agent_tui_core.errors import AgentTuiError, ConfigError
+from agent_tui_core.processes.environment import CERTIFICATES, PROXIES, passwords_left_out
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
@@ -49,11 +50,11 @@ _VARIABLES: Final = (
     "AGENT_TUI_DATA_DIR",
     "AGENT_TUI_CONFIG_DIR",
     "NO_COLOR",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
+    *PROXIES,
+    *CERTIFICATES,
+)
+_LEFT_OUT: Final = (
+    "holds a name or password: hooks, servers and commands are not given it unless their env_from names it"
 )
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -202,10 +203,20 @@ def _environment(planned: Plan | None, settings: Settings, environ: Mapping[str,
             yield Finding("note", name, "set, but empty: counts as not set")
         elif name in named:
             yield Finding("note", name, "not set, and a provider takes its key from it")
+    for name in passwords_left_out(environ):
+        yield Finding("note", name, _LEFT_OUT)
+    for name in CERTIFICATES:
+        if places := _not_there(environ.get(name, "")):
+            yield Finding("note", name, f"names what is not there: {places}")
     for provider in planned.providers.values() if planned else ():
         parts = urlsplit(provider.base_url)
         if provider.api_key_env and parts.scheme == "http" and parts.hostname not in _LOOPBACK:
             yield Finding("note", provider.name, "gets its key over http: anyone on the way can read it")
+
+
+def _not_there(places: str) -> str:
+    """Of the files and folders that a variable names; every child's connections would fail."""
+    return ", ".join(place for place in places.split(os.pathsep) if place and not Path(place).exists())
 
 
 async def _ask_servers(planned: Plan | None, environ: Mapping[str, str]) -> Servers:

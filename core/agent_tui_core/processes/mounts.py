@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from agent_tui_core.processes.environment import certificate_places
 from agent_tui_core.records import dataclass
 
 _NAMES_KEPT = (
@@ -97,6 +98,7 @@ def mounts(view: View, environ: Mapping[str, str], descriptors: list[int] | None
         plan.root(folder, writable=True)
         _keep_names(plan, folder)
     _git(plan, view.workspace)
+    _certificates(plan, environ)
     home = Path(environ.get("HOME") or "/nonexistent")
     names = _SOCKETS if view.credentials else (*_SOCKETS, *_CREDENTIALS)
     plan.hide((home / name for name in names), though_missing=False)
@@ -128,6 +130,10 @@ class _Plan:
             if writable:
                 self._writable.add(real)
             self.add(real, "--bind" if writable else "--ro-bind", str(real), str(real))
+
+    def shows(self, place: Path) -> bool:
+        """Whether it lies in a folder that is shown for its own sake."""
+        return any(place.is_relative_to(folder) for folder in self._roots)
 
     def keep(self, place: Path, *, writable: bool = False, folder: bool = False) -> None:
         """Make something in a writable folder a mount of its own: nobody changes it or moves it away.
@@ -220,6 +226,15 @@ def _without_services(plan: _Plan, environ: Mapping[str, str]) -> None:
                 sockets.append(Path(named))
     elsewhere = (place for place in sockets if not place.is_relative_to(_RUN) and not _in_tmp(place))
     plan.hide(elsewhere, though_missing=False)
+
+
+def _certificates(plan: _Plan, environ: Mapping[str, str]) -> None:
+    """Show those that lie in a place that is private or hidden inside: a company's often lie in /tmp."""
+    for named in certificate_places(environ):
+        place = Path(named)
+        private = _in_tmp(place) or place.is_relative_to(_RUN)
+        if private and place.exists() and not plan.shows(place):
+            plan.add(place, "--ro-bind-try", os.path.realpath(place), str(place))
 
 
 def _is_socket(place: str) -> bool:

@@ -118,6 +118,59 @@ def test_a_key_is_never_inherited_whatever_is_asked_for() -> None:
     assert {key for key in given if key in environ} == {"HOME", "PATH"}
 
 
+COMPANY = {
+    "SSL_CERT_FILE": "/c/ca.pem",
+    "SSL_CERT_DIR": "/c",
+    "REQUESTS_CA_BUNDLE": "/c/ca.pem",
+    "CURL_CA_BUNDLE": "/c/ca.pem",
+    "NODE_EXTRA_CA_CERTS": "/c/ca.pem",
+    "GIT_SSL_CAINFO": "/c/ca.pem",
+    "HTTP_PROXY": "http://proxy:3128",
+    "https_proxy": "proxy:3128",
+    "all_proxy": "socks5://proxy",
+    "NO_PROXY": "localhost,.corp",
+    "no_proxy": "me@corp",
+    "TZ": "Asia/Tokyo",
+}
+"""What a company's machine has set, so that its programs reach anything."""
+
+
+async def test_certificates_proxies_and_the_time_zone_are_inherited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in COMPANY.items():
+        monkeypatch.setenv(name, value)
+    done = await run_process(["/usr/bin/env"], cwd=tmp_path, timeout=5)
+    seen = dict(line.split("=", 1) for line in done.text.splitlines())
+    assert {name: seen.get(name) for name in COMPANY} == COMPANY
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:secret@proxy:3128",
+        "me:secret@proxy",
+        "http://secret@proxy",
+        "socks5h://me:se/cret@proxy:1080/",
+        "HTTPS://me:%73ecret@[::1]:1",
+    ],
+)
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "http_proxy"])
+def test_a_proxy_with_a_password_is_left_out_unless_it_is_named(name: str, url: str) -> None:
+    environ = {name: url, "PATH": "/p", "NO_PROXY": "localhost"}
+    assert set(child_environment(environ)) & set(environ) == {"PATH", "NO_PROXY"}
+    assert child_environment(environ, (name,))[name] == url
+
+
+def test_a_relative_certificate_means_the_same_file_in_every_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = child_environment({"SSL_CERT_FILE": "ca.pem", "SSL_CERT_DIR": "a:/b", "TZ": ""})
+    assert given["SSL_CERT_FILE"] == f"{tmp_path}/ca.pem"
+    assert given["SSL_CERT_DIR"] == f"{tmp_path}/a:/b"
+
+
 async def test_a_long_output_keeps_head_and_tail_and_names_a_private_file(tmp_path: Path) -> None:
     done = await shell("seq 1 100000", tmp_path, limit=1_000)
     assert done.text.startswith("1\n2\n")

@@ -70,6 +70,30 @@ async def test_its_processes_are_alone_and_cannot_read_our_environment(bash: She
     assert (await bash(f"kill -0 {os.getpid()} 2>/dev/null; cat /proc/{os.getpid()}/environ")).is_error
 
 
+async def test_a_companys_certificates_can_be_read_wherever_they_lie(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as outside:
+        file = Path(outside, "ca.pem")
+        file.write_text("a company")
+        Path(outside, "beside").write_text("private")
+        Path(outside, "certs").mkdir()
+        Path(outside, "certs", "one.pem").write_text("another")
+        linked = Path(outside, "linked.pem")
+        linked.symlink_to(file)
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        monkeypatch.setenv("SSL_CERT_DIR", f"{outside}/certs:/is/not/there")
+        monkeypatch.setenv("NODE_EXTRA_CA_CERTS", str(linked))
+        bash = Shell(workspace, network=False, confined=True)
+        assert await bash.output('cat "$SSL_CERT_FILE"') == "a company"
+        assert await bash.output('cat "$NODE_EXTRA_CA_CERTS"') == "a company"
+        assert await bash.output('cat "${SSL_CERT_DIR%%:*}/one.pem"') == "another"
+        assert (await bash(f"echo mine > {file}")).is_error
+        assert (await bash(f"cat {outside}/beside")).is_error
+        assert file.read_text() == "a company"
+        await bash.close()
+
+
 async def test_privileges_are_gone(bash: Shell) -> None:
     status = await bash.output("grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status")
     assert {line.split()[1].strip("0") for line in status.splitlines()} == {"", "1"}
