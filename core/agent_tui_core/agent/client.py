@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,19 +17,20 @@ from typing import Self
 import httpx
 
 from agent_tui_core.agent.by_hand import CallsByHand
-from agent_tui_core.agent.calls import Calls
+from agent_tui_core.agent.calls import Answers, Calls
+from agent_tui_core.agent.client_run import ClientRun, Sending
 from agent_tui_core.agent.conversation import Conversation
 from agent_tui_core.agent.gate import OpenGate
 from agent_tui_core.agent.loop import Loop, LoopSettings
 from agent_tui_core.agent.options import AgentOptions
 from agent_tui_core.agent.permissions import PermissionRules
 from agent_tui_core.agent.prompts import Prompt, user_message
-from agent_tui_core.agent.received import LastRun, Received, last_run
+from agent_tui_core.agent.received import LastRun, Received
 from agent_tui_core.agent.validity import problem_in
 from agent_tui_core.blocks import ContentBlock
 from agent_tui_core.errors import AgentTuiError
-from agent_tui_core.events import Event, RunEnded
-from agent_tui_core.messages import Message, Usage
+from agent_tui_core.events import Event
+from agent_tui_core.messages import Message
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.providers.choice import make_provider
 from agent_tui_core.providers.direct import reads_certificates
@@ -44,7 +44,8 @@ __all__ = ["AgentOptions", "Client", "LastRun", "Prompt", "query"]
 class Client:
     """One conversation with a model. Use it as an async context manager, or call `aclose`.
 
-    One run at a time: `send` begins it, `receive` follows it to its end. With `auto_execute_tools` a run goes
+    One run at a time: `send` begins it, `receive` follows it to its end, and a `send` before that end waits
+    for it. With `auto_execute_tools` a run goes
     on until the model calls no more tools. Without it a run ends when the caller is to run tools: `receive`
     gives the calls that hooks and permissions let through, with the input that hooks made of it,
     `add_tool_result` answers them, and the next `send` goes on. Calls that were denied or cannot be run are
@@ -54,7 +55,6 @@ class Client:
     def __init__(self, options: AgentOptions) -> None:
         """Connects to nothing yet. Raises ValueError when two tools have one name."""
         self._options = options
-        self._last_run: LastRun | None = None
         self._conversation = Conversation()
         self._received = Received(by_hand=not options.auto_execute_tools)
         self._registry = ToolRegistry(options.tools)
@@ -73,14 +73,14 @@ class Client:
         self._calls = Calls(*parts) if options.auto_execute_tools else self._by_hand
         self._http: httpx.AsyncClient | None = None
         self._loop: Loop | None = None
-        self._task: asyncio.Task[RunEnded] | None = None
-        self._event_loop: asyncio.AbstractEventLoop | None = None
-        self._sending = False
-        self._stopped: asyncio.Task[RunEnded] | None = None
-        """The run that an interrupt was asked for."""
-        self._cancelled: asyncio.Task[RunEnded] | None = None
-        self._told = False
-        """The error of the run was raised."""
+        self._run: ClientRun | None = None
+        """The one that was sent last."""
+        self._before: LastRun | None = None
+        """The end of the run before it."""
+        self._turn = asyncio.Lock()
+        """Whoever sends holds it until the run has begun."""
+        self._sending: Sending | None = None
+        self._closings = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -103,7 +103,8 @@ class Client:
     @property
     def last_run(self) -> LastRun | None:
         """How the last run ended; None before the first end."""
-        return self._last_run
+        ended = None if self._run is None else self._run.ended
+        return self._before if ended is None else ended
 
     def get_tool(self, name: str) -> Tool | None:
         """The tool of that name, when it was given."""
@@ -157,124 +158,118 @@ class Client:
     async def send(self, prompt: Prompt | None = None) -> None:
         """Begin a run: with a prompt, or without one to go on after tool results.
 
-        Runs the UserPromptSubmit hooks on the prompt and the PostToolUse hooks on the results that were
-        added, and returns when the run has begun. After an interrupt it waits for that run's end, and drops
-        what of it was not received. When it raises, nothing was sent and nothing is lost: `PromptBlocked`
-        when a hook refuses the prompt, ValueError when there is nothing to send, RuntimeError while a run is
-        going on, `ConfigError` when the address or key cannot be used.
+        While a run is going on it first waits for that run's end; what of it was not received stands in
+        `history`, and how it ended in `last_run`. Then it runs the UserPromptSubmit hooks on the prompt and
+        the PostToolUse hooks on the results that were added, and returns when the run has begun. Of several
+        tasks that send, each has its turn.
+
+        When it raises, nothing was sent and nothing is lost: `PromptBlocked` when a hook refuses the prompt,
+        ValueError when there is nothing to send, `ConfigError` when the address or key cannot be used,
+        RuntimeError when the client is closed meanwhile, or when a tool or a hook of this very run sends.
         """
-        async with self._one_at_a_time():
-            message = None
-            if prompt is not None:
-                hooks, agent_id = self._options.hooks, self._received.agent_id
-                message = await user_message(prompt, hooks, self.history, agent_id)
-            last = self._conversation.messages[-1:]
-            answers = await self._by_hand.settle(self.history)
-            if message is None and answers is None and (not last or last[0].role == "assistant"):
-                raise ValueError("there is nothing to send: give a prompt, or answer the calls first")
-            loop = await self._made_loop()
-            self._by_hand.adopt(())
-            self._received.begin()
-            self._told = False
-            self._event_loop = asyncio.get_running_loop()
-            began = len(self.history)
-            self._task = asyncio.create_task(loop.run(message, answers))
-            self._task.add_done_callback(lambda task: self._run_ended(task, loop, began))
+        await self._begin(prompt)
 
     async def receive(self) -> ContentBlock | None:
         """The next piece of the answer; None at the end of the run, however often it is asked.
 
-        Text and reasoning come in pieces as they arrive, tool uses whole. An interrupt is a normal end.
-        Raises the `ProviderError` that ended the run, once, after all that came before it; RuntimeError when
-        nothing was sent. Cancelling it loses nothing: the next one goes on.
+        It follows the run that was sent last. Text and reasoning come in pieces as they arrive, tool uses
+        whole. An interrupt is a normal end. Raises the `ProviderError` that ended the run, once, after all
+        that came before it; RuntimeError when nothing was sent. Cancelling it loses nothing: the next one
+        goes on.
         """
-        self._refuse_without_run()
-        block = await self._received.block()
+        run = self._run
+        if run is None:
+            raise RuntimeError("nothing was sent: call send() first")
+        block = await run.reception.block()
         if block is None:
-            await self._raise_failure()
+            await run.raise_failure()
         return block
 
     async def events(self, prompt: Prompt | None = None) -> AsyncGenerator[Event, None]:
         """Send, and yield every event of the run, live: retries, calls, results and its one `RunEnded`.
 
-        An error ends the run, as `RunEnded` and `last_run` say; it is not raised. Closing the generator (use
-        `contextlib.aclosing` when you may leave early) interrupts the run and waits for its end. Raises what
-        `send` raises.
+        It follows its own run, also when another is sent meanwhile. An error ends the run, as `RunEnded` and
+        `last_run` say; it is not raised. Closing the generator (use `contextlib.aclosing` when you may leave
+        early) interrupts the run and waits for its end. Raises what `send` raises.
         """
-        await self.send(prompt)
+        run = await self._begin(prompt)
         try:
-            while (event := await self._received.event()) is not None:
+            while (event := await run.reception.event()) is not None:
                 yield event
         finally:
-            self.interrupt()
+            run.interrupt()
             with contextlib.suppress(AgentTuiError):
-                await self._raise_failure()
+                await run.raise_failure()
 
     def interrupt(self) -> bool:
         """Stop the run, from any task or thread; False when there is none.
 
         The connection is closed, running tools are ended, what came so far is kept in `history`; the receiver
-        gets a normal end, and `send` can be called at once.
+        gets a normal end, and `send` can be called at once. A run that is just being sent ends as it begins.
         """
-        task, loop = self._task, self._event_loop
-        if task is None or loop is None or task.done():
-            return False
-        self._stopped = task
-        try:
-            loop.call_soon_threadsafe(self._cancel, task)
-        except RuntimeError:  # the event loop was closed meanwhile
-            return False
-        return True
+        sending = self._sending
+        if sending is not None:
+            sending.interrupted = True
+        going_on = self._run is not None and self._run.interrupt()
+        return going_on or sending is not None
 
     async def aclose(self) -> None:
         """Stop the run and release the connection; a provider that was given stays open."""
+        self._closings += 1
         try:
-            if self.interrupt() and self._task is not None:
-                await asyncio.wait({self._task})
+            if self._run is not None and self._run.interrupt():
+                await self._run.over()
         finally:
-            http, self._http, self._loop = self._http, None, None
-            if http is not None:
-                await http.aclose()
+            await self._release()
 
     # --- one run --------------------------------------------------------------------------------------------
 
-    @asynccontextmanager
-    async def _one_at_a_time(self) -> AsyncIterator[None]:
-        if self._task is not None and self._stopped is self._task and not self._sending:
-            await asyncio.wait({self._task})
-        self._refuse_while_running()
-        self._sending = True
+    async def _begin(self, prompt: Prompt | None) -> ClientRun:
+        self._refuse_inside()
+        closings = self._closings
+        async with self._turn:
+            if self._run is not None:
+                await self._run.over()
+            with self._sent() as sending:
+                message, answers = await self._outgoing(prompt)
+                loop = await self._made_loop()
+                if self._closings != closings:
+                    await self._release()
+                    raise RuntimeError("the client was closed meanwhile: nothing was sent")
+                self._by_hand.adopt(())
+                self._before = self.last_run
+                self._run = run = ClientRun(loop, self._conversation, self._received.begin())
+                run.begin(message, answers)
+                if sending.interrupted:
+                    run.interrupt()
+        return run
+
+    @contextlib.contextmanager
+    def _sent(self) -> Iterator[Sending]:
+        self._sending = sending = Sending()
+        sending.within.enter()
         try:
-            yield
+            yield sending
         finally:
-            self._sending = False
+            sending.within.leave()
+            self._sending = None
 
-    def _cancel(self, task: asyncio.Task[RunEnded]) -> None:
-        """Cancel once: a second time would break into the closing of the connection."""
-        if not task.done() and self._cancelled is not task:
-            self._cancelled = task
-            task.cancel()
+    async def _outgoing(self, prompt: Prompt | None) -> tuple[Message | None, Answers | None]:
+        """What hooks make of the prompt and the results; raises ValueError when that is nothing."""
+        message = None
+        if prompt is not None:
+            hooks, agent_id = self._options.hooks, self._received.agent_id
+            message = await user_message(prompt, hooks, self.history, agent_id)
+        last = self._conversation.messages[-1:]
+        answers = await self._by_hand.settle(self.history)
+        if message is None and answers is None and (not last or last[0].role == "assistant"):
+            raise ValueError("there is nothing to send: give a prompt, or answer the calls first")
+        return message, answers
 
-    def _run_ended(self, task: asyncio.Task[RunEnded], loop: Loop, began: int) -> None:
-        ended = loop.ended
-        if ended is None and task.cancelled():
-            ended = RunEnded("interrupted", "by you", 0, Usage())
-        elif ended is None:
-            ended = RunEnded("failed", f"a bug ended the run: {task.exception()!r}", 0, Usage())
-        self._last_run = last_run(ended, self.history[began:], loop.failure)
-        self._received.end()
-
-    async def _raise_failure(self) -> None:
-        if self._task is None or self._loop is None:
-            return
-        await asyncio.wait({self._task})
-        if self._told:
-            return
-        self._told = True
-        if not self._task.cancelled():
-            self._task.result()
-        if self._loop.failure is not None:
-            raise self._loop.failure
+    async def _release(self) -> None:
+        http, self._http, self._loop = self._http, None, None
+        if http is not None:
+            await http.aclose()
 
     def _replace_history(self, messages: tuple[Message, ...]) -> None:
         self._refuse_while_running()
@@ -323,12 +318,18 @@ class Client:
         )
 
     def _refuse_while_running(self) -> None:
-        if self._sending or (self._task is not None and not self._task.done()):
+        if self._sending is not None or (self._run is not None and self._run.going_on):
             raise RuntimeError("a run is going on: receive it to its end, or interrupt it first")
 
-    def _refuse_without_run(self) -> None:
-        if self._task is None:
-            raise RuntimeError("nothing was sent: call send() first")
+    def _refuse_inside(self) -> None:
+        if self._inside():
+            raise RuntimeError("a tool or hook sends to the client that runs it: that would wait for itself")
+
+    def _inside(self) -> bool:
+        sending, run = self._sending, self._run
+        if sending is not None and sending.within.holds_us:
+            return True
+        return run is not None and run.going_on and run.within.holds_us
 
 
 async def query(prompt: Prompt, options: AgentOptions) -> AsyncGenerator[ContentBlock, None]:

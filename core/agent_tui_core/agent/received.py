@@ -1,6 +1,6 @@
 """Owns a run as its receiver sees it: the events in order, the blocks in them, the end in one value.
 
-Refuses to keep anything: what nobody receives is gone with the next run.
+Refuses to keep a conversation: what nobody receives of a run goes with whoever followed it.
 """
 
 from __future__ import annotations
@@ -55,84 +55,48 @@ def last_run(ended: RunEnded, came: Sequence[Message], error: AgentTuiError | No
     return LastRun(ended.end, stop_reason, ended.usage, answer, error, ended.iterations, ended.reason)
 
 
-class _Line:
-    """The events of one run that nobody took yet, and its end; any number may wait at it."""
+class Reception:
+    """What came of one run and nobody took yet, and its end; any number may wait for more."""
 
-    __slots__ = ("_moved", "ended", "events")
-
-    def __init__(self) -> None:
-        self.events: deque[Event] = deque()
-        self.ended = False
-        self._moved = asyncio.Event()
-
-    def put(self, event: Event) -> None:
-        self.events.append(event)
-        self._moved.set()
-
-    def end(self) -> None:
-        self.ended = True
-        self._moved.set()
-
-    async def moved(self) -> bool:
-        """Wait while it is empty; False at its end."""
-        while not (self.events or self.ended):
-            self._moved.clear()
-            await self._moved.wait()
-        return bool(self.events)
-
-
-class Received:
-    """The journal of a client's loop: its events wait in a line, a new one for each run."""
+    __slots__ = ("_by_hand", "_events", "_moved", "_over", "_proposed", "_ready")
 
     def __init__(self, *, by_hand: bool) -> None:
         """`by_hand`: a call is given out when it may run, with its final input; else when it was made."""
-        self.agent_id = new_id()
         self._by_hand = by_hand
-        self._run_id: str | None = None
-        self._seq = 0
-        self._line = _Line()
+        self._events: deque[Event] = deque()
         self._ready: deque[ContentBlock] = deque()
         self._proposed: dict[str, ToolUse] = {}
+        self._over = False
+        self._moved = asyncio.Event()
 
-    async def commit(self, *bodies: Body) -> None:
-        """Show."""
-        for body in bodies:
-            self.emit(body)
-
-    def emit(self, body: Body) -> None:
-        """Show."""
-        self._seq += 1
-        self._line.put(Event(self.agent_id, self._run_id, self._seq, time.time(), body))
-
-    def owe(self, *bodies: Body) -> None:
-        """Show: nothing is kept here, so nothing is owed."""
-        for body in bodies:
-            self.emit(body)
-
-    def begin(self) -> None:
-        """A run begins: what was not received of the one before it is dropped."""
-        self._run_id = new_id()
-        self._line = _Line()
-        self._ready.clear()
-        self._proposed.clear()
+    def put(self, event: Event) -> None:
+        """Add what happened."""
+        self._events.append(event)
+        self._moved.set()
 
     def end(self) -> None:
         """The run is over: all who receive get to know it."""
-        self._line.end()
+        self._over = True
+        self._moved.set()
 
     async def event(self) -> Event | None:
         """The next event; None at the end, however often it is asked."""
-        line = self._line
-        return line.events.popleft() if await line.moved() else None
+        return self._events.popleft() if await self._more() else None
 
     async def block(self) -> ContentBlock | None:
         """The next block; None at the end."""
-        line = self._line
         while not self._ready:
-            if not (line.events or await line.moved()):
+            if not (self._events or await self._more()):
                 return None
-            self._ready += self._blocks(line.events.popleft().body)
+            self._ready += self._blocks(self._events.popleft().body)
         return self._ready.popleft()
+
+    async def _more(self) -> bool:
+        """Wait while it is empty; False at its end."""
+        while not (self._events or self._over):
+            self._moved.clear()
+            await self._moved.wait()
+        return bool(self._events)
 
     def _blocks(self, body: Body) -> Sequence[ContentBlock]:
         match body:
@@ -149,3 +113,36 @@ class Received:
             case _:
                 pass
         return ()
+
+
+class Received:
+    """The journal of a client's loop: its events wait in a reception, a new one for each run."""
+
+    def __init__(self, *, by_hand: bool) -> None:
+        """`by_hand`: as in `Reception`."""
+        self.agent_id = new_id()
+        self._by_hand = by_hand
+        self._run_id: str | None = None
+        self._seq = 0
+        self._reception = Reception(by_hand=by_hand)
+
+    async def commit(self, *bodies: Body) -> None:
+        """Show."""
+        for body in bodies:
+            self.emit(body)
+
+    def emit(self, body: Body) -> None:
+        """Show."""
+        self._seq += 1
+        self._reception.put(Event(self.agent_id, self._run_id, self._seq, time.time(), body))
+
+    def owe(self, *bodies: Body) -> None:
+        """Show: nothing is kept here, so nothing is owed."""
+        for body in bodies:
+            self.emit(body)
+
+    def begin(self) -> Reception:
+        """A run begins: what comes now is received there, and what came before stays where it was."""
+        self._run_id = new_id()
+        self._reception = Reception(by_hand=self._by_hand)
+        return self._reception

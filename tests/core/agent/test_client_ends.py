@@ -99,11 +99,9 @@ async def test_an_address_that_cannot_be_used_is_told_by_send_and_changes_nothin
             await client.receive()
 
 
-async def test_one_run_at_a_time() -> None:
+async def test_an_interrupted_run_is_waited_for_by_the_next_send() -> None:
     async with LoopbackServer([half(), say("next")]) as server, Client(options(server)) as client:
         await client.send("hi")
-        with pytest.raises(RuntimeError, match="a run is going on"):
-            await client.send("me too")
         assert await client.receive() == Text("half")
         assert client.interrupt()
         assert client.interrupt()
@@ -111,15 +109,6 @@ async def test_one_run_at_a_time() -> None:
             await client.send("next")
         assert await rest(client) == "next"
     assert [message["role"] for message in server.requests[1].json["messages"]][-1] == "user"
-
-
-async def test_two_sends_at_once_are_one_run_and_one_error() -> None:
-    async with LoopbackServer([say("one")]) as server, Client(options(server)) as client:
-        first, second = asyncio.create_task(client.send("a")), asyncio.create_task(client.send("b"))
-        await first
-        with pytest.raises(RuntimeError, match="a run is going on"):
-            await second
-        assert await rest(client) == "one"
 
 
 async def test_leaving_a_query_early_hangs_up_at_once() -> None:
