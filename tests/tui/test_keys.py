@@ -86,12 +86,6 @@ async def test_alt_and_a_number_or_a_click_choose_an_agent_and_typing_goes_on(tm
         assert [worker.prompts for worker in driver.workers] == [[], ["half a prompt!"], []]
 
 
-def test_terminals_without_kitty_send_escape_and_a_digit_for_alt_and_that_is_no_letter() -> None:
-    from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
-
-    assert not [digit for digit in range(1, 10) if f"\x1b{digit}" in ANSI_SEQUENCES_KEYS]
-
-
 async def test_a_prompt_goes_to_the_chosen_agent_alone_and_a_busy_one_queues_it(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         await driver.press("f6", *"one", "enter", *"two", "enter")

@@ -14,12 +14,11 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from agent_tui.actions import AGENT_KEYS, Actions, bindings
+from agent_tui.actions import Actions, bindings
 from agent_tui.feed import Feed
 from agent_tui.keyboard import Keyboard
 from agent_tui.panes.painting import QuickApp
@@ -34,6 +33,7 @@ from agent_tui.screens.leaving import Leaving
 from agent_tui.screens.mode_switch import ModeSwitch
 from agent_tui.screens.stopping import Stopping
 from agent_tui.screens.terminal_input import quiet_driver
+from agent_tui.screens.terminal_keys import learn_alt_keys
 from agent_tui.screens.terminal_title import TerminalTitle
 from agent_tui.screens.tidying import Tidying
 from agent_tui.screens.trust_question import TrustQuestion
@@ -44,11 +44,7 @@ from agent_tui_core.errors import AgentTuiError
 
 _log = logging.getLogger(__name__)
 
-# Textual reads ESC 1 … ESC 9 as characters that WezTerm on macOS would have typed ("¡", "™", …), so alt+1
-# would write into the prompt in terminals without the Kitty protocol. Unknown, they become alt+1 … alt+9.
-if isinstance(ANSI_SEQUENCES_KEYS, dict):
-    for _digit in range(1, AGENT_KEYS + 1):
-        ANSI_SEQUENCES_KEYS.pop(f"\x1b{_digit}", None)
+learn_alt_keys()
 
 
 class AgentTuiApp(QuickApp[None], inherit_bindings=False):

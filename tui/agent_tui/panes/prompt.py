@@ -33,7 +33,7 @@ _LEFT_TO_THE_APP = frozenset({"f6", "f7", "ctrl+w", "ctrl+c"})
 """Keys that a TextArea takes for itself (select line, select all, delete word, copy)."""
 _SENDS = frozenset({"enter"})
 _SENDS_NOW = frozenset({"alt+enter", "ctrl+g"})
-"""Terminals without the Kitty protocol send alt+enter as a plain enter, so there is a second chord."""
+"""Some terminals (macOS, Windows) take alt+enter for themselves, so there is a second chord."""
 _NEW_LINE = frozenset({"ctrl+j", "shift+enter", "shift+\r"})
 """The last is how Textual 8.2 reads xterm's own form of shift+enter (CSI 27;2;13~)."""
 

@@ -9,16 +9,16 @@ import os
 import signal
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
+
+from agent_tui.screens.terminal_keys import UNFINISHED, KeyParser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.driver import Driver
     from textual.drivers.linux_driver import LinuxDriver
-
-_UNFINISHED = 0.1
-"""Seconds that the rest of an escape sequence may take; Textual's."""
 
 
 class _Reader:
@@ -34,16 +34,13 @@ class _Reader:
         import selectors
         from codecs import getincrementaldecoder
 
-        from textual._xterm_parser import XTermParser
-
-        parser = XTermParser(driver._debug)
+        parser = KeyParser(driver._debug)
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         with selectors.SelectSelector() as selector:
             selector.register(driver.fileno, selectors.EVENT_READ)
             selector.register(self.woken, selectors.EVENT_READ)
             while not self.over:
-                begun = parser._timeout_time is not None
-                ready = {key.fd for key, _ in selector.select(_UNFINISHED if begun else None)}
+                ready = {key.fd for key, _ in selector.select(UNFINISHED if parser.waits else None)}
                 if driver.fileno in ready and not self.over:
                     self._came()  # first: to read is to wait for the event loop's thread once more
                     said = _read(driver.fileno)
@@ -51,9 +48,9 @@ class _Reader:
                         os.kill(os.getpid(), signal.SIGHUP)  # what the kernel says to most
                         return
                     text = decode(said)
-                    for event in parser.feed(text) if text else ():
+                    for event in parser.feed(text, time.monotonic()):
                         driver.process_message(event)
-                for event in parser.tick():
+                for event in parser.tick(time.monotonic()):
                     driver.process_message(event)
 
     def end(self, thread: threading.Thread | None) -> None:
