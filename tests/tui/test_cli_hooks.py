@@ -80,6 +80,59 @@ def test_hooks_of_another_tool_are_shown_and_taken_over_after_a_yes(
     assert f"{file}: hooks.PreToolUse[1].hooks[1]" in said
 
 
+def plugin(folder: Path) -> Path:
+    """A plugin as they are published: its hooks name its folder by a variable."""
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "hooks" / "stop.sh").write_text('echo "go on, says $CLAUDE_PLUGIN_ROOT" >&2; exit 2\n')
+    command = {"type": "command", "command": 'bash "${CLAUDE_PLUGIN_ROOT}/hooks/stop.sh"'}
+    file = folder / "hooks" / "hooks.json"
+    file.write_text(json.dumps({"description": "…", "hooks": {"Stop": [{"hooks": [command]}]}}))
+    return file
+
+
+def test_hooks_of_a_plugin_are_taken_over_with_its_folder(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = plugin(Path("plug in").absolute())
+    code, said = told(capsys, "import", str(file), "--yes")
+    assert code == 2
+    assert "One command means a file in the folder of its plugin" in said
+    assert f"--plugin-root '{file.parent.parent}'" in said
+    assert not config.exists()
+    for wrong, words in (
+        ("nowhere", "there is no folder nowhere"),
+        (".", "there is no hooks/stop.sh in this"),
+    ):
+        code, said = told(capsys, "import", str(file), "--yes", "--plugin-root", wrong)
+        assert (code, words in said) == (2, True)
+    code, said = told(capsys, "import", str(file), "--yes", "--plugin-root", "plug in")
+    assert (code, f"plugin {file.parent.parent}" in said) == (0, True)
+    (group,) = json.loads((config / "hooks.json").read_text())["hooks"]["Stop"]
+    assert group["hooks"][0]["plugin_root"] == str(file.parent.parent)
+    Path("stop.json").write_text("{}")
+    code, said = told(capsys, "test", "Stop", "stop.json")
+    assert (code, f"go on, says {file.parent.parent}" in said) == (2, True)
+    code, said = told(capsys, "import", str(file), "--yes", "--plugin-root", "plug in")
+    assert "Nothing to add" in said
+
+
+def test_the_folder_of_a_plugin_is_asked_for_at_a_terminal(
+    config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = plugin(Path("plugin").absolute())
+    typed = io.StringIO("\ny\n")
+    monkeypatch.setattr(typed, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", typed)
+    code, said = told(capsys, "import", str(file))
+    assert code == 0
+    assert f"Which folder is that [{file.parent.parent}]" in said
+    Path("stop.json").write_text("{}")
+    code, said = told(capsys, "test", "Stop", "stop.json")
+    assert (code, f"go on, says {file.parent.parent}" in said) == (2, True)
+    code, said = told(capsys, "test", "Stop", "stop.json", "--from", str(file), "--plugin-root", "plugin")
+    assert (code, f"go on, says {file.parent.parent}" in said) == (2, True)
+
+
 def test_nothing_is_added_to_a_hooks_file_that_is_broken(
     config: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +31,7 @@ Examples:
   agent-tui hooks list                       every hook, where it comes from, what it does when it breaks
   agent-tui hooks test PreToolUse call.json  run those that hear of this call; nothing else runs
   agent-tui hooks import ~/.claude/settings.json
+  agent-tui hooks import PLUGIN/hooks/hooks.json --plugin-root PLUGIN
 """
 _TEST_EPILOG: Final = """\b
 Examples:
@@ -40,6 +43,14 @@ Examples:
 \b
 Exit code: 0 it goes on, 1 a person is asked or a hook broke, 2 it is blocked (or the arguments were no good).
 """
+
+
+_plugin_root_option = click.option(
+    "--plugin-root",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The folder of the plugin that FILE is from, for commands with ${CLAUDE_PLUGIN_ROOT}.",
+)
 
 
 @click.group(name="agent-tui hooks", context_settings=CONTEXT, invoke_without_command=True, epilog=_EPILOG)
@@ -93,6 +104,7 @@ def list_hooks(config: Path | None, data_dir: Path | None, workspace: Path | Non
     metavar="FILE",
     help="The hooks of this JSON file, instead of those that are configured.",
 )
+@_plugin_root_option
 @click.option("--headless", is_flag=True, help="As in a run where nobody can be asked.")
 def test(
     event: HookPoint,
@@ -100,6 +112,7 @@ def test(
     config: Path | None,
     workspace: Path | None,
     source: Path | None,
+    plugin_root: Path | None,
     headless: bool,
 ) -> int:
     """Run the hooks of EVENT with the JSON object in FILE ("-": standard input), and show what they say.
@@ -112,7 +125,10 @@ def test(
     from agent_tui_core.runtime.hook_trial import told_of, trial
 
     folder = _folder(workspace)
-    hooks = _own_hooks(config) if source is None else file_hooks(absolute(source))
+    if source is None and plugin_root is not None:
+        raise click.UsageError("--plugin-root is about the hooks of a file: say --from FILE as well.")
+    root = "" if plugin_root is None else str(_plugin_folder(plugin_root))
+    hooks = _own_hooks(config) if source is None else file_hooks(absolute(source), root)
     told = parse_table(_input(file), "standard input" if file == "-" else file)
     named = told.get("hook_event_name", event)
     if named != event:
@@ -127,8 +143,9 @@ def test(
     name="import", context_settings=CONTEXT, short_help="Take over hooks from another tool's settings."
 )
 @click.argument("file", type=click.Path(path_type=Path))
+@_plugin_root_option
 @click.option("--yes", is_flag=True, help="Add them without a question.")
-def import_hooks(file: Path, yes: bool) -> int:
+def import_hooks(file: Path, plugin_root: Path | None, yes: bool) -> int:
     """Show the hooks in another tool's settings FILE, and add them to your hooks.json after a yes.
 
     For example: agent-tui hooks import ~/.claude/settings.json. The file is only read. Hooks that cannot run
@@ -142,7 +159,7 @@ def import_hooks(file: Path, yes: bool) -> int:
     raw = read_file(chosen)
     if raw is None:
         raise ConfigError("there is no such file", file=str(file))
-    found = read_hooks(raw, str(file))
+    found = read_hooks(raw, str(file), plugin_root=_plugin_root(raw, chosen, plugin_root))
     target = config_dir(os.environ) / HOOKS_FILE
     there = read_file(target)
     table: dict[str, Any] = {} if there is None else parse_table(there, str(target))
@@ -167,6 +184,48 @@ def import_hooks(file: Path, yes: bool) -> int:
     replace_private(target, json.dumps(merged, indent=2, ensure_ascii=False) + "\n")
     click.echo(f"Added {added} to {visible_text(str(target))}. They count from the next start on.")
     return 0
+
+
+def _plugin_root(raw: bytes, file: Path, said: Path | None) -> str:
+    """The folder that the commands in a file mean by ${CLAUDE_PLUGIN_ROOT}; empty when none does."""
+    from agent_tui_core.hooks.files import without_plugin_root
+
+    if said is not None:
+        folder = _plugin_folder(said)
+    elif not (commands := without_plugin_root(raw, str(file))):
+        return ""
+    else:
+        guess = file.parent.parent if file.parent.name == "hooks" else None
+        count = "One command means a file" if len(commands) == 1 else f"{len(commands)} commands mean files"
+        click.echo(f"{count} in the folder of its plugin, by ${{CLAUDE_PLUGIN_ROOT}}:")
+        for command in commands:
+            click.echo(f"    {visible_text(safe_line(command))}")
+        if not sys.stdin.isatty():
+            remedy = safe_line(shlex.quote(str(guess or "DIR")))
+            words = f"say which folder that is: --plugin-root {remedy}"
+            raise ConfigError(words, file=str(file), key="CLAUDE_PLUGIN_ROOT")
+        shown = None if guess is None or visible_text(str(guess)) != str(guess) else str(guess)
+        folder = _plugin_folder(Path(click.prompt("Which folder is that", default=shown)))
+    for command in without_plugin_root(raw, str(file)):
+        if missing := _missing(command, folder):
+            words = f"there is no {missing} in this folder; is it the one of the plugin?"
+            raise ConfigError(words, file=str(folder), key="--plugin-root")
+    return str(folder)
+
+
+def _plugin_folder(said: Path) -> Path:
+    folder = absolute(said).resolve()
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {safe_line(str(said))}", key="--plugin-root")
+    return folder
+
+
+def _missing(command: str, folder: Path) -> str | None:
+    """A file of the plugin that a command names by simple words, and that is not there."""
+    for name in re.findall(r"\$\{?CLAUDE_PLUGIN_ROOT\}?[\"']?/([\w./-]+)", command):
+        if not (folder / name).exists():
+            return safe_line(name)
+    return None
 
 
 def _confirmed(question: str) -> bool:
@@ -212,4 +271,5 @@ def _show(hook: CommandHook) -> None:
     for line in hook.command.splitlines():
         click.echo(f"    {visible_text(line)}")
     given = f" · given {', '.join(map(safe_line, hook.environment))}" if hook.environment else ""
+    given += f" · plugin {visible_text(safe_line(hook.plugin_root))}" if hook.plugin_root else ""
     click.echo(f"  {visible_text(hook.source)} · time-out {hook.timeout:g} s · {when_broken(hook)}{given}")

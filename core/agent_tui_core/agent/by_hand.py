@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from agent_tui_core.agent.calls import Answers
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
-from agent_tui_core.agent.judging import Allowed, Judging, Refused
+from agent_tui_core.agent.judging import HOOK_STOPPED, Allowed, Judging, Refused
 from agent_tui_core.agent.round import Round, cancel_if_open
 from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.events import Body, CallOutcome, ToolEnded, ToolJudged
@@ -37,6 +37,8 @@ class _HandedCall:
     """What hooks made of the model's input."""
     context: tuple[str, ...] = ()
     """What hooks want the model to read with the result."""
+    stop: str | None = None
+    """Why a hook wants the agent to stop after it."""
     handed_at: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     refused: ToolResult | None = None
@@ -92,7 +94,7 @@ class CallsByHand:
                 )
                 verdicts.append(verdict)
                 if isinstance(verdict, Refused) and verdict.stop:
-                    round_.stopped = verdict.reason or "a hook stopped the agent"
+                    round_.stopped = verdict.reason or HOOK_STOPPED
                     break
         except BaseException:
             for each in round_.calls:
@@ -142,7 +144,9 @@ class CallsByHand:
                     bodies.append(
                         ToolJudged(each.key, True, by, reason, verdict.rule, verdict.input, verdict.waited)
                     )
-                    opened.append(_HandedCall(each.key, each.call, verdict.input, verdict.context))
+                    opened.append(
+                        _HandedCall(each.key, each.call, verdict.input, verdict.context, verdict.stop)
+                    )
         if round_.stopped is not None:
             for each in round_.calls:
                 cancel_if_open(each, round_)
@@ -162,8 +166,8 @@ class CallsByHand:
             self._context.agent_id,
         )
         verdict = await self._hooks.on_result(event)
-        why = verdict.reason or "a hook stopped the agent"
-        return replace(verdict.result, tool_use_id=each.call.id), why if verdict.stop else None
+        why = verdict.reason or HOOK_STOPPED if verdict.stop else each.stop
+        return replace(verdict.result, tool_use_id=each.call.id), why
 
     def _known(self, round_: Round) -> ToolRegistry:
         """The tools to judge by. Where none were given, the caller alone knows what the calls mean."""

@@ -18,7 +18,7 @@ from typing import Protocol
 from agent_tui_core.agent.conversation import CANCELLED
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
-from agent_tui_core.agent.judging import Allowed, Judging, Refused
+from agent_tui_core.agent.judging import HOOK_STOPPED, Allowed, Judging, Refused
 from agent_tui_core.agent.outside import WaitsOutside
 from agent_tui_core.agent.round import ProposedCall, Round, cancel_if_open
 from agent_tui_core.agent.turns import Turns
@@ -241,7 +241,9 @@ class Calls:
             round_.unrecorded.append(ended)
             raise
         if verdict.stop:
-            round_.stopped = verdict.reason or "a hook stopped the agent"
+            round_.stopped = verdict.reason or HOOK_STOPPED
+        elif allowed.stop is not None:
+            round_.stopped = allowed.stop
 
     def _report(self, key: str, output: str) -> None:
         self._journal.emit(ToolProgressed(key, output))

@@ -63,18 +63,17 @@ class OpenGate:
         self._cwd = cwd
 
     def judge(self, tool: str, input: JsonObject) -> Judgement:
-        """Without rules everything is allowed; with rules, what they leave open is denied."""
+        """Without rules everything is allowed; with rules, what they say."""
         if self._rules is None:
             return Judgement("allow", "no permissions were set")
-        judgement = self._rules.judge(tool, input, cwd=self._cwd)
-        if judgement.behavior != "ask":
+        return self._rules.judge(tool, input, cwd=self._cwd)
+
+    def settle(self, judgement: Judgement, tool: str, input: JsonObject) -> Judgement:  # noqa: ARG002
+        """What rules and hooks leave open is denied: a hook's word has counted by now."""
+        if judgement.behavior != "ask" or judgement.by == "hook":
             return judgement
         words = f"nobody is there to ask, and {judgement.reason}; add an allow rule, for example {tool}"
         return replace(judgement, behavior="deny", reason=words)
-
-    def settle(self, judgement: Judgement, tool: str, input: JsonObject) -> Judgement:  # noqa: ARG002
-        """Nothing is added."""
-        return judgement
 
     def question(
         self,

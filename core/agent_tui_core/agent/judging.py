@@ -48,6 +48,7 @@ _SCOPES: Final[dict[RuleScope, str]] = {
     "project": "this workspace",
 }
 
+HOOK_STOPPED: Final = "a hook stopped the agent"
 _RESULT_OF: Final = "{} has run; this is its result. Allow: the model reads it. Deny: it does not."
 
 
@@ -64,6 +65,8 @@ class Allowed:
     context: tuple[str, ...] = ()
     shown: ApprovalPreview | None = None
     """What the person saw when they allowed it."""
+    stop: str | None = None
+    """Why a hook wants the agent to stop after this call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,21 @@ class Judging:
             return Refused(call.input, "loop", problem, problem, "error")
         event = PreToolUseEvent(call.name, call.input, call.id, history, agent_id)
         verdict = await self._hooks.on_call(event)
+        decided = await self._decide(key, tool, call, event, verdict, again)
+        if verdict.stop and isinstance(decided, Allowed):
+            return replace(decided, stop=verdict.reason or HOOK_STOPPED)
+        return decided
+
+    async def _decide(
+        self,
+        key: str,
+        tool: Tool,
+        call: ToolUse,
+        event: PreToolUseEvent,
+        verdict: CallVerdict,
+        again: str | None,
+    ) -> Allowed | Refused:
+        """What comes after the hooks: rules, then hooks in the person's place, then the person."""
         if verdict.behavior == "deny":
             told = f"Denied by a hook: {verdict.reason}"
             return Refused(verdict.input, "hook", verdict.reason, told, stop=verdict.stop)
@@ -131,7 +149,7 @@ class Judging:
         )
         if settled is not None:
             return settled
-        return await self._ask(key, tool, verdict, history, again or judgement.reason, firm=firm)
+        return await self._ask(key, tool, verdict, event.history, again or judgement.reason, firm=firm)
 
     async def may_be_read(
         self,

@@ -57,6 +57,8 @@ class HookSettings:
     """A broken hook counts for nothing, as in the contract that this follows."""
     env_from: tuple[str, ...] = ()
     """Names of variables of ours that the command inherits, like DBUS_SESSION_BUS_ADDRESS."""
+    plugin_root: str = ""
+    """The folder of the plugin that the command is from, for one that means it by CLAUDE_PLUGIN_ROOT."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,8 +46,9 @@ def check_hooks(hooks: Mapping[HookPoint, Iterable[HookSettings]], here: Place) 
                     "compat says what a broken hook counts for; leave out one of them"
                 )
             _check_variables(hook.env_from, place.at("env_from"))
-            if hook.matcher is not None and not _EXACT_MATCHER.fullmatch(hook.matcher):
-                _check_expression(hook.matcher, place.at("matcher"))
+            matcher = (hook.matcher or "").strip()
+            if matcher != "*" and not _EXACT_MATCHER.fullmatch(matcher):
+                _check_expression(matcher, place.at("matcher"))
 
 
 def check_mcp(mcp: McpSettings, here: Place) -> None:

@@ -69,7 +69,7 @@ class AgentCommands:
         if not hooks:
             return []
         agent = self.agent
-        transcript = self._commands.transcripts.update(agent.id, agent.session_id, history)
+        transcript = self._commands.transcripts.update(agent, history)
         given = payload(agent, point, transcript, facts)
         tasks = [asyncio.create_task(self._one(hook, given)) for hook in hooks]
         await _ended(tasks)

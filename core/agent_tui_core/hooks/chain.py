@@ -119,12 +119,12 @@ class Hooks:
 
     async def on_result(self, event: PostToolUseEvent) -> ResultVerdict:
         """Run the PostToolUse hooks that match; a deny replaces the result by its reason, as an error."""
-        result, stop = event.result, False
+        result, stop, why = event.result, False, ""
         for matcher, hook in self._post:
             if not matches(matcher, event.tool_name):
                 continue
             decision = await self._call(hook, replace(event, result=result))
-            stop = stop or decision.stop
+            stop, why = stop or decision.stop, why or (decision.reason if decision.stop else "")
             if decision.behavior == "deny":
                 words = decision.reason or "a hook withheld the result"
                 result = replace(result, content=words, is_error=True, images=())
@@ -132,7 +132,7 @@ class Hooks:
                 result = replace(result, content=decision.result)
             if decision.context:
                 result = replace(result, content=f"{result.content}\n\n{decision.context}")
-        verdict = ResultVerdict(result, stop)
+        verdict = ResultVerdict(result, stop, why)
         if (commands := self._commands) is None:
             return verdict
         return await commands.on_result(replace(event, result=result), verdict)
@@ -215,7 +215,7 @@ def _fold(verdict: CallVerdict, decision: HookDecision) -> CallVerdict:
     return CallVerdict(
         input=verdict.input if decision.input is None else decision.input,
         behavior=decision.behavior if stronger else verdict.behavior,
-        reason=decision.reason if stronger else verdict.reason,
+        reason=decision.reason if stronger or (decision.stop and not verdict.stop) else verdict.reason,
         context=(*verdict.context, decision.context) if decision.context else verdict.context,
         stop=verdict.stop or decision.stop,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -28,7 +29,9 @@ LARGEST_OUTPUT: Final = 200_000
 """Characters of each pipe that are kept; a decision is shorter."""
 _WITHOUT_MATCHER: Final = ("UserPromptSubmit", "Stop")
 """Points that are about nothing with a name: whatever a matcher says there, all are heard."""
+PLUGIN_ROOT: Final = "CLAUDE_PLUGIN_ROOT"
 _SHELLS: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh")
+_OF_PLUGIN: Final = re.compile(rf"\$(?:\{{{PLUGIN_ROOT}\}}|{PLUGIN_ROOT}\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class CommandHook:
     """When it breaks it counts for nothing, as in the contract that this follows."""
     environment: tuple[str, ...] = ()
     """Names of variables of ours that it inherits beside the usual few; never a provider's key."""
+    plugin_root: str = ""
+    """The folder of the plugin that it comes from; its command and its programs know it by `PLUGIN_ROOT`."""
     root: Path | None = None
     """Only agents that work in this folder meet it: a project's hook."""
 
@@ -56,6 +61,11 @@ class CommandHook:
         """The same hook at the same place has the same id in every run of the program."""
         words = "\0".join((self.point, self.matcher or "", self.command, self.source))
         return hashlib.sha256(words.encode(errors="replace")).hexdigest()[:16]
+
+    @property
+    def runs(self) -> str:
+        """Its command with the folder of its plugin spelt out: which files it runs."""
+        return _OF_PLUGIN.sub(lambda _: self.plugin_root, self.command) if self.plugin_root else self.command
 
     @property
     def name(self) -> str:
@@ -94,17 +104,23 @@ class HookRun:
     errors: str = ""
 
 
+def names_plugin_root(command: str) -> bool:
+    """Whether it means a file in the folder of a plugin."""
+    return _OF_PLUGIN.search(command) is not None
+
+
 async def run_hook(
     hook: CommandHook, given: bytes, cwd: Path, variables: Mapping[str, str] | None = None
 ) -> HookRun:
     """Run it once, with this JSON on its standard input. Cancelling ends all of its processes first."""
+    given_to_it = dict(variables or {}) | ({PLUGIN_ROOT: hook.plugin_root} if hook.plugin_root else {})
     try:
         ended = await run_process(
             _argv(hook.command),
             cwd=cwd,
             timeout=hook.timeout,
             environment=hook.environment,
-            variables=variables,
+            variables=given_to_it,
             limit=LARGEST_OUTPUT,
             input=given,
             separate=True,

@@ -40,6 +40,7 @@ _FEEDBACK: Final = ("PostToolUse", "PostToolUseFailure")
 """The tool has run: what blocks elsewhere is told to the model here, next to the result."""
 _NOTHING_TO_BLOCK: Final = ("Notification", "SessionStart", "SessionEnd")
 """What blocks elsewhere is told to the person here."""
+_WANT_A_REASON: Final = ("ask", "defer", "deny")
 _OLD_WORDS: Final[Mapping[str, Behavior]] = {"approve": "allow", "block": "deny"}
 
 
@@ -131,6 +132,9 @@ def _decision(point: Point, said: Mapping[str, Any]) -> HookAnswer:
     if goes_on is False:
         behavior = "deny"
         reason = _optional(said, "stopReason", str) or reason or "a hook stopped the agent"
+    message = _optional(said, "systemMessage", str) or ""
+    if behavior in _WANT_A_REASON and not reason:
+        reason = message  # published hooks deny with these words alone, and the model has to know why
     rewritten = _optional(own, "updatedInput", dict)
     if point == "PermissionRequest":
         rewritten = _optional(_optional(own, "decision", dict) or {}, "updatedInput", dict)
@@ -143,7 +147,7 @@ def _decision(point: Point, said: Mapping[str, Any]) -> HookAnswer:
         result=_result(own),
         context=None if not context else _bounded(context, LONGEST_CONTEXT),
         stop=goes_on is False or _interrupts(point, own),
-        message=safe_line(_optional(said, "systemMessage", str) or "")[:LONGEST_REASON],
+        message=safe_line(message)[:LONGEST_REASON],
     )
 
 

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_tui_core.errors import ConfigError
-from agent_tui_core.hooks.command import DEFAULT_TIMEOUT, CommandHook, OnError
+from agent_tui_core.hooks.command import (
+    DEFAULT_TIMEOUT,
+    PLUGIN_ROOT,
+    CommandHook,
+    OnError,
+    names_plugin_root,
+)
 from agent_tui_core.hooks.contract import POINTS, Point
 from agent_tui_core.hooks.matcher import matches
 from agent_tui_core.records import dataclass
@@ -22,6 +28,10 @@ from agent_tui_core.text import safe_line
 
 LARGEST_FILE: Final = 2**20
 NOT_A_PROJECTS: Final = "variables of yours are not a project's to ask for; say it in your own settings"
+NO_PLUGIN_ROOT: Final = (
+    f"should be the folder of the plugin that this hook is from, as a whole path: its command means it by "
+    f"${{{PLUGIN_ROOT}}}"
+)
 LONGEST_TIMEOUT: Final = 86_400
 _ON_ERROR: Final[tuple[OnError, ...]] = ("ask", "deny", "allow")
 _CHANGES_IT: Final = ("args", "shell", "if", "async", "asyncRewake", "once")
@@ -37,13 +47,17 @@ class HooksFile:
     """What cannot be used, each with file, key and remedy."""
 
 
-def read_hooks(raw: bytes, file: str, *, root: Path | None = None) -> HooksFile:
+def read_hooks(raw: bytes, file: str, *, root: Path | None = None, plugin_root: str = "") -> HooksFile:
     """Read all hooks of such a file; what cannot be used is among `problems`.
 
     Raises `ConfigError` when the file as a whole is none. With `root` only agents in that folder meet them.
+    `plugin_root` is the folder of the plugin that the file is from, for those that do not say it themselves.
     """
     found = HooksFile()
     table = parse_table(raw, file).get("hooks", {})
+    if plugin_root:
+        for entry in entries_of(table):
+            entry.setdefault("plugin_root", plugin_root)
     if not isinstance(table, dict):
         raise ConfigError("should be an object: point → list of groups", file=file, key="hooks")
     for point, groups in table.items():
@@ -58,6 +72,19 @@ def read_hooks(raw: bytes, file: str, *, root: Path | None = None) -> HooksFile:
         except ConfigError as error:
             found.problems.append(error)
     return found
+
+
+def entries_of(groups: object) -> Iterator[dict[str, Any]]:
+    """The hooks in such an object, as they are written; what is none is passed over."""
+    for _, _, entry in _entries(groups if isinstance(groups, Mapping) else {}):
+        yield entry
+
+
+def without_plugin_root(raw: bytes, file: str) -> list[str]:
+    """The commands in such a file that mean a plugin's folder and do not say which. Raises `ConfigError`."""
+    entries = entries_of(parse_table(raw, file).get("hooks", {}))
+    named = [str(entry.get("command")) for entry in entries if not entry.get("plugin_root")]
+    return list(dict.fromkeys(command for command in named if names_plugin_root(command)))
 
 
 def parse_table(raw: bytes, file: str) -> dict[str, Any]:
@@ -143,6 +170,9 @@ def _hook(
     if compat and on_error is not None:
         words = "compat says what a broken hook counts for; leave out one of them"
         raise ConfigError(words, file=file, key=f"{place}.on_error")
+    plugin_root = entry.get("plugin_root", "")
+    if problem := plugin_root_problem(command, plugin_root):
+        raise ConfigError(problem, file=file, key=f"{place}.plugin_root")
     return CommandHook(
         point=point,
         command=command,
@@ -152,8 +182,18 @@ def _hook(
         on_error=on_error,
         compat=compat,
         environment=_environment(entry.get("env_from", []), f"{place}.env_from", file, root),
+        plugin_root=plugin_root,
         root=root,
     )
+
+
+def plugin_root_problem(command: str, plugin_root: object) -> str | None:
+    """Why this is not the folder of the plugin that a hook is from; None: it is, or nothing needs it."""
+    if not isinstance(plugin_root, str) or "\0" in plugin_root:
+        return NO_PLUGIN_ROOT
+    if plugin_root and not plugin_root.startswith("/"):
+        return NO_PLUGIN_ROOT
+    return NO_PLUGIN_ROOT if names_plugin_root(command) and not plugin_root else None
 
 
 def _environment(names: object, key: str, file: str, root: Path | None) -> tuple[str, ...]:
@@ -178,6 +218,8 @@ def add_hooks(table: Mapping[str, Any], hooks: Sequence[CommandHook]) -> tuple[d
             entry["compat"] = True
         if hook.environment:
             entry["env_from"] = list(hook.environment)
+        if hook.plugin_root:
+            entry["plugin_root"] = hook.plugin_root
         key = _same(hook.point, hook.matcher, entry)
         if key not in there:
             there.add(key)
@@ -187,18 +229,19 @@ def add_hooks(table: Mapping[str, Any], hooks: Sequence[CommandHook]) -> tuple[d
     return {**table, "hooks": groups}, added
 
 
-def _entries(groups: Mapping[str, list[Any]]) -> Iterator[tuple[str, object, Any]]:
+def _entries(groups: Mapping[str, Any]) -> Iterator[tuple[str, object, Any]]:
     for point, listed in groups.items():
-        for group in listed:
+        for group in listed if isinstance(listed, list) else ():
             if isinstance(group, dict) and isinstance(group.get("hooks"), list):
                 for entry in group["hooks"]:
                     if isinstance(entry, dict):
                         yield point, group.get("matcher"), entry
 
 
-def _same(point: str, matcher: object, entry: Mapping[str, Any]) -> tuple[str, str, str]:
+def _same(point: str, matcher: object, entry: Mapping[str, Any]) -> tuple[str, ...]:
     named = "" if matcher is None else str(matcher)
-    return point, "" if named == "*" else named, str(entry.get("command"))
+    plugin = str(entry.get("plugin_root", ""))
+    return point, "" if named == "*" else named, str(entry.get("command")), plugin
 
 
 def _number(seconds: float) -> float | int:

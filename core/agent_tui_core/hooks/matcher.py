@@ -19,7 +19,7 @@ def matches(matcher: str | None, tool_name: str) -> bool:
     Absent, empty or `*` is every tool; letters, digits, `_`, `-`, spaces, `,` and `|` are a list of exact
     names; anything else is an unanchored regular expression. Raises `re.error` for one that is none.
     """
-    if matcher is None or matcher in {"", "*"}:
+    if matcher is None or matcher.strip() in {"", "*"}:
         return True
     if _NAMES.match(matcher):
         return tool_name in {name.strip() for name in re.split(r"[|,]", matcher)}

@@ -6,7 +6,6 @@ know stands under `agent_tui`.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -15,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.hooks.contract import Point
+from agent_tui_core.hooks.json_line import json_line
 from agent_tui_core.hooks.points import PostToolUseEvent, PreToolUseEvent
 from agent_tui_core.hooks.responses import tool_response
 from agent_tui_core.records import dataclass
@@ -72,7 +72,7 @@ def payload(agent: HookedAgent, point: Point, transcript: Path | None, facts: Ma
             "attended": agent.attended,
         },
     }
-    return json.dumps(told, default=str).encode() + b"\n"
+    return json_line(told)
 
 
 def call_facts(agent: HookedAgent, event: PreToolUseEvent) -> dict[str, Any]:

@@ -5,18 +5,28 @@ Refuses to be the history: it is a copy of the messages, in lines of JSON as oth
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agent_tui_core.blocks import ContentBlock, Image, Reasoning, Text, ToolResult, ToolUse
-from agent_tui_core.messages import Message
+from agent_tui_core.hooks.json_line import json_line
+from agent_tui_core.hooks.payload import HookedAgent
+from agent_tui_core.messages import Message, StopReason, Usage
+
+_STOP_REASONS: Final[dict[StopReason, str]] = {
+    "end": "end_turn",
+    "tool_use": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+}
+"""Ours by the names that hooks know; an answer that broke off has none."""
 
 
 class Transcripts:
@@ -29,7 +39,7 @@ class Transcripts:
         self._written: dict[str, list[str]] = {}
         """The ids of the messages that each file has."""
 
-    def update(self, agent_id: str, session_id: str, messages: Sequence[Message] | None) -> Path | None:
+    def update(self, agent: HookedAgent, messages: Sequence[Message] | None) -> Path | None:
         """Bring an agent's file up to date and return it; None where nothing can be written.
 
         Without messages it stays as it is.
@@ -38,17 +48,19 @@ class Transcripts:
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix="agent-tui-hooks-"))  # 0700
                 self._delete = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-            file = self._folder / f"{agent_id or 'agent'}.jsonl"
-            had = self._written.get(agent_id, [])
+            file = self._folder / f"{agent.id or 'agent'}.jsonl"
+            had = self._written.get(agent.id, [])
             ids = had if messages is None else [message.id for message in messages]
             grown = ids[: len(had)] == had
-            new = (messages or ())[len(had) if grown else 0 :]
+            known = len(had) if grown else 0
+            parents = [None, *ids][known:]
+            new = zip((messages or ())[known:], parents, strict=False)
             flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             flags |= os.O_APPEND if grown else os.O_TRUNC
             with os.fdopen(os.open(file, flags, 0o600), "wb") as stream:
-                for message in new:
-                    stream.write(json.dumps(_line(message, session_id), default=str).encode() + b"\n")
-            self._written[agent_id] = ids
+                for message, parent in new:
+                    stream.write(json_line(_entry(message, parent, agent)))
+            self._written[agent.id] = ids
         except OSError:
             return None
         return file
@@ -67,13 +79,59 @@ class Transcripts:
         self._written.clear()
 
 
-def _line(message: Message, session_id: str) -> dict[str, Any]:
+def _entry(message: Message, parent: str | None, agent: HookedAgent) -> dict[str, Any]:
+    """A message as other programs' transcripts have it; `parent` is the id of the one before."""
     role = "assistant" if message.role == "assistant" else "user"
-    content = [part for block in message.blocks for part in _parts(block)]
-    said: dict[str, Any] = {"role": role, "content": content}
-    if message.stop_reason is not None:
-        said["stop_reason"] = message.stop_reason
-    return {"type": role, "uuid": message.id, "sessionId": session_id, "message": said}
+    return {
+        "parentUuid": parent,
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": str(agent.workspace),
+        "sessionId": agent.session_id,
+        "type": role,
+        "message": _answer(message, agent.model) if role == "assistant" else _said(message),
+        "uuid": message.id,
+        "timestamp": _now(),
+    }
+
+
+def _said(message: Message) -> dict[str, Any]:
+    """A prompt of nothing but words is text there, not a list."""
+    match message.blocks:
+        case (Text(text),):
+            return {"role": "user", "content": text}
+    return {"role": "user", "content": _content(message)}
+
+
+def _answer(message: Message, model: str) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "id": message.id,
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": _content(message),
+        "stop_reason": _STOP_REASONS.get(message.stop_reason) if message.stop_reason else None,
+    }
+    return said if message.usage is None else {**said, "usage": _usage(message.usage)}
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    """There the tokens that came from the cache are not among those of the input."""
+    cached = usage.cached_tokens or 0
+    return {
+        "input_tokens": max(0, (usage.input_tokens or 0) - cached),
+        "cache_read_input_tokens": cached,
+        "output_tokens": usage.output_tokens or 0,
+    }
+
+
+def _now() -> str:
+    seconds = time.time()
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{int(seconds % 1 * 1000):03d}Z"
+
+
+def _content(message: Message) -> list[dict[str, Any]]:
+    return [part for block in message.blocks for part in _parts(block)]
 
 
 def _parts(block: ContentBlock) -> list[dict[str, Any]]:

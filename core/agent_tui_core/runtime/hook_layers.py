@@ -13,7 +13,13 @@ from typing import Final
 from agent_tui_core.config.equipment import EquipmentSettings, HookPoint, HookSettings
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.hooks.command import CommandHook
-from agent_tui_core.hooks.files import LARGEST_FILE, NOT_A_PROJECTS, matcher_problem, read_hooks
+from agent_tui_core.hooks.files import (
+    LARGEST_FILE,
+    NOT_A_PROJECTS,
+    matcher_problem,
+    plugin_root_problem,
+    read_hooks,
+)
 
 HOOKS_FILE: Final = "hooks.json"
 PROJECT_SETTINGS: Final = ".agent-tui/settings.toml"
@@ -39,6 +45,8 @@ def settings_hooks(
                 raise ConfigError(problem, file=file, key=f"{key}.matcher")
             if not said.command.strip() or "\0" in said.command:
                 raise ConfigError("should be a command line", file=file, key=f"{key}.command")
+            if problem := plugin_root_problem(said.command, said.plugin_root):
+                raise ConfigError(problem, file=file, key=f"{key}.plugin_root")
             if said.env_from and root is not None:
                 raise ConfigError(NOT_A_PROJECTS, file=file, key=f"{key}.env_from")
             hooks.append(
@@ -51,18 +59,19 @@ def settings_hooks(
                     on_error=said.on_error,
                     compat=said.compat,
                     environment=said.env_from,
+                    plugin_root=said.plugin_root,
                     root=root,
                 )
             )
     return tuple(hooks)
 
 
-def file_hooks(file: Path) -> tuple[CommandHook, ...]:
-    """The hooks of the person's `hooks.json`; none when there is none. Raises `ConfigError`."""
+def file_hooks(file: Path, plugin_root: str = "") -> tuple[CommandHook, ...]:
+    """The hooks of a `hooks.json`, the person's or a plugin's; none without it. Raises `ConfigError`."""
     raw = read_file(file)
     if raw is None:
         return ()
-    found = read_hooks(raw, str(file))
+    found = read_hooks(raw, str(file), plugin_root=plugin_root)
     if found.problems:
         raise found.problems[0]
     return tuple(found.hooks)

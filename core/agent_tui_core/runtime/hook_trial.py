@@ -26,6 +26,7 @@ from agent_tui_core.hooks.folding import (
     fold_start,
     fold_stop,
 )
+from agent_tui_core.hooks.json_line import json_line
 from agent_tui_core.hooks.responses import response_text
 from agent_tui_core.hooks.verdicts import CallVerdict, PromptVerdict, ResultVerdict
 from agent_tui_core.records import dataclass
@@ -74,7 +75,7 @@ async def trial(
     }
     subject = str(told.get(_SUBJECTS.get(point, ""), ""))
     matching = CommandHooks(hooks).matching(point, subject, folder)
-    given = json.dumps(full).encode() + b"\n"
+    given = json_line(full)
     variables = {"CLAUDE_PROJECT_DIR": str(folder)}
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(run_hook(hook, given, folder, variables)) for hook in matching]

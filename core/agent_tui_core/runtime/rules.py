@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,10 +16,11 @@ from agent_tui_core.agent.approvals import AllowAlways
 from agent_tui_core.config.equipment import PermissionSettings
 from agent_tui_core.config.profiles import Plan
 from agent_tui_core.config.rules_file import RememberedRule, rules_file
-from agent_tui_core.errors import AgentTuiError
+from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.events import ApprovalRequest
 from agent_tui_core.runtime.remembered import Remembered
 from agent_tui_core.runtime.report import ReportRow, ReportSection
+from agent_tui_core.runtime.session_hooks import HOOKS_FILE
 
 if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
@@ -88,11 +90,20 @@ class Rules:
 
         root = self._plan.workspace
         try:
-            named = named_files(root, commands_of(self._plan.equipment))
+            named = named_files(root, (*commands_of(self._plan.equipment), *self._hook_commands()))
         except TooMuch as error:
             log.warning("not every file that your settings run is protected: %s", error)
             return frozenset()
         return frozenset(root / name for name in named)
+
+    def _hook_commands(self) -> Iterator[str]:
+        """Those of the person's `hooks.json`; one that cannot be read has stopped the start."""
+        file = self._plan.config_dir / HOOKS_FILE
+        if file.exists():
+            from agent_tui_core.runtime.hook_layers import file_hooks
+
+            with suppress(ConfigError):
+                yield from (hook.runs for hook in file_hooks(file))
 
     # --- what comes later -----------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tui_core.hooks.agent_commands import AgentCommands
     from agent_tui_core.hooks.commands import CommandHooks
 
-_HOOKS_FILE = "hooks.json"
+HOOKS_FILE = "hooks.json"
 NO_HOOKS = (
     "No command hooks. Add [[hooks.PreToolUse]] to the settings file, or take over those you have with "
     "agent-tui hooks import FILE."
@@ -58,7 +58,7 @@ class SessionHooks:
 
     def read(self) -> None:
         """Read the person's own. Raises `ConfigError`."""
-        if self._plan.equipment.hooks or (self._plan.config_dir / _HOOKS_FILE).exists():
+        if self._plan.equipment.hooks or (self._plan.config_dir / HOOKS_FILE).exists():
             from agent_tui_core.hooks.commands import CommandHooks
             from agent_tui_core.runtime.hook_layers import own_hooks
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -158,6 +158,81 @@ async def test_a_hook_that_breaks_after_the_call_withholds_the_result() -> None:
     assert is_error
     assert "boom" in told
     assert "secret" not in told
+
+
+@pytest.mark.parametrize("point", ["before", "allowed", "after"])
+@pytest.mark.parametrize("automatic", [False, True])
+async def test_the_reason_of_a_stop_is_the_end_of_the_run(point: str, automatic: bool) -> None:
+    hooks = Hooks()
+    match point:
+        case "before":
+            hooks.add_pre_tool_use(lambda _e: HookDecision.deny("enough", stop=True))
+        case "allowed":
+            hooks.add_pre_tool_use(lambda _e: HookDecision("allow", "enough", stop=True))
+        case _:
+            hooks.add_post_tool_use(lambda _e: HookDecision("none", "enough", stop=True))
+    look = Tool("look", "Look at something.", {"type": "object"}, lambda _input: "seen")
+    client, model = by_hand(
+        calls(call("look", {}, id="c1")),
+        says("unreached"),
+        hooks=hooks,
+        tools=[look],
+        auto_execute_tools=automatic,
+    )
+    async with client:
+        await client.send("go")
+        await received(client)
+        if not automatic and point != "before":
+            client.add_tool_result("c1", "seen")
+            await client.send()
+            await received(client)
+        assert client.last_run is not None
+        assert (client.last_run.end, client.last_run.reason) == ("interrupted", "enough")
+        [(_, told, _)] = results(client.history[-1])
+        assert told == ("Denied by a hook: enough" if point == "before" else "seen")
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("automatic", [False, True])
+@pytest.mark.parametrize(
+    ("rules", "behavior", "ran"),
+    [
+        (PermissionRules(), "allow", True),
+        (PermissionRules(), "none", False),
+        (PermissionRules(), "ask", False),
+        (PermissionRules(deny=["look"]), "allow", False),
+        (PermissionRules(ask=["look"]), "allow", False),
+        (PermissionRules(allow=["look"]), "none", True),
+        (PermissionRules(allow=["look"]), "ask", False),
+        (PermissionRules(allow=["look"]), "deny", False),
+        (None, "none", True),
+        (None, "ask", False),
+    ],
+)
+async def test_a_hooks_allow_counts_beside_permissions_and_deny_and_ask_rules_beat_it(
+    rules: PermissionRules | None,
+    behavior: Literal["none", "allow", "ask", "deny"],
+    ran: bool,
+    automatic: bool,
+) -> None:
+    hooks = Hooks().add_pre_tool_use(lambda _e: HookDecision(behavior, "I say so"))
+    look = Tool("look", "Look at something.", {"type": "object"}, lambda _input: "seen")
+    client, _ = by_hand(
+        calls(call("look", {}, id="c1")),
+        says("ok"),
+        hooks=hooks,
+        permissions=rules,
+        tools=[look],
+        auto_execute_tools=automatic,
+    )
+    async with client:
+        events = [event.body async for event in client.events("go")]
+    (judged,) = (body for body in events if isinstance(body, ToolJudged))
+    assert judged.allowed is ran
+    if behavior == "allow" and ran:
+        assert (judged.by, judged.reason) == ("hook", "I say so")
+    if not ran and behavior == "none":
+        assert "nobody is there to ask" in judged.reason
 
 
 @pytest.mark.parametrize("point", ["before", "after"])

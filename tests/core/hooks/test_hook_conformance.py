@@ -19,7 +19,7 @@ from hooked import MATCHERS, decides, hooked, says
 CALL = PreToolUseEvent("Bash", {"command": "ls"}, "c1", ())
 ALLOW, ASK, DENY, DEFER = (decides(word, word) for word in ("allow", "ask", "deny", "defer"))
 
-TRANSCRIPT = """"$(sed 's/.*"transcript_path": "\\([^"]*\\)".*/\\1/' heard)\""""
+TRANSCRIPT = """"$(sed 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/' heard)\""""
 
 
 def pre(command: str, **more: Any) -> CommandHook:
@@ -76,6 +76,10 @@ def test_a_matcher_is_about_what_its_point_is_about(
         (says({"decision": "block", "reason": "not here"}), "deny", "not here"),
         (says({"decision": "block", "reason": "old", **ALLOW}), "deny", "old"),
         (says({"decision": "approve", **DENY}), "deny", "deny"),
+        # words for the person alone are the reason, too: the model has to know why
+        (says({**decides("deny"), "systemMessage": "no rm"}), "deny", "no rm"),
+        (says({**decides("ask"), "systemMessage": "sure?"}), "ask", "asks: sure?"),
+        (says({**DENY, "systemMessage": "for you"}), "deny", "deny"),
         # exit 2 blocks, and stderr is the reason, even if the JSON says allow
         (says("", 2, "no rm here"), "deny", "no rm here"),
         (says(ALLOW, 2, "no, really"), "deny", "no, really"),

@@ -8,13 +8,16 @@ from typing import Any, get_args
 
 import pytest
 
-from agent_tui_core.config.equipment import HOOK_POINTS, EquipmentSettings, OnError
+from agent_tui_core.config.equipment import HOOK_POINTS, EquipmentSettings, HookPoint, OnError
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.hooks import command, contract
+from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.command import CommandHook
 from agent_tui_core.hooks.files import add_hooks, read_hooks
+from agent_tui_core.hooks.points import PreToolUseEvent
 from agent_tui_core.runtime.hook_layers import own_hooks, project_hooks
+from hooked import MATCHERS, hooked
 
 
 def test_settings_and_hooks_know_the_same_points_and_words() -> None:
@@ -112,6 +115,64 @@ def test_settings_come_before_the_hooks_file_and_both_name_their_place(tmp_path:
     assert (last.matcher, last.timeout) == ("Edit", 7)
     assert last.source == f"{tmp_path / 'hooks.json'}: {PLACE}.hooks[1]"
     assert last.root is None
+
+
+@pytest.mark.parametrize("point", HOOK_POINTS)
+@pytest.mark.parametrize(("matcher", "tool", "heard"), [*MATCHERS, (" * ", "Bash", True), ("", "Bash", True)])
+def test_every_matcher_that_a_hook_takes_can_stand_in_the_settings(
+    tmp_path: Path, matcher: str | None, tool: str, heard: bool, point: HookPoint
+) -> None:
+    said = "" if matcher is None else f"matcher = '{matcher}'\n"
+    (tmp_path / "config.toml").write_text(f"[[hooks.{point}]]\n{said}command = 'true'\n")
+    settings = load_settings(tmp_path / "config.toml", environ={})
+    (hook,) = own_hooks(EquipmentSettings(hooks=settings.hooks), tmp_path)
+    assert hook.wants("PreToolUse", tool, tmp_path) is (heard and point == "PreToolUse")
+
+
+def test_a_callable_takes_a_star_as_every_tool_too() -> None:
+    for matcher in ("*", "", None):
+        Hooks().add_pre_tool_use(lambda _: None, matcher).add_post_tool_use(lambda _: None, matcher)
+
+
+OF_PLUGIN = '"${CLAUDE_PLUGIN_ROOT}"/check.sh'
+
+
+def test_a_hook_of_a_plugin_has_to_say_where_the_plugin_is() -> None:
+    for entry in (
+        {**GOOD, "command": OF_PLUGIN},
+        {**GOOD, "command": "sh $CLAUDE_PLUGIN_ROOT/x.sh"},
+        {**GOOD, "command": OF_PLUGIN, "plugin_root": "relative"},
+        {**GOOD, "plugin_root": 1},
+    ):
+        found = read_hooks(json.dumps(group(entry)).encode(), "a.json")
+        assert found.hooks == []
+        assert found.problems[0].key == f"{PLACE}.hooks[1].plugin_root"
+    found = read_hooks(json.dumps(group({**GOOD, "command": OF_PLUGIN})).encode(), "a.json", plugin_root="/p")
+    assert [(hook.plugin_root, hook.runs) for hook in found.hooks] == [("/p", '"/p"/check.sh')]
+    merged, _ = add_hooks({}, found.hooks)
+    assert read_hooks(json.dumps(merged).encode(), "b.json").hooks[0].plugin_root == "/p"
+
+
+async def test_the_programs_of_a_plugin_know_its_folder(tmp_path: Path) -> None:
+    plugin = tmp_path / "a plugin"
+    plugin.mkdir()
+    (plugin / "check.sh").write_text('echo "not from $CLAUDE_PLUGIN_ROOT" >&2; exit 2\n')
+    line = 'sh "${CLAUDE_PLUGIN_ROOT}/check.sh"'
+    ann = hooked(tmp_path, CommandHook("PreToolUse", line, plugin_root=str(plugin)))
+    verdict = await ann.hooks.on_call(PreToolUseEvent("Bash", {"command": "ls"}, "c1", ()))
+    assert (verdict.behavior, verdict.reason) == ("deny", f"not from {plugin}")
+
+
+def test_settings_can_name_the_folder_of_a_plugin(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    said = "[[hooks.Stop]]\ncommand = 'sh ${CLAUDE_PLUGIN_ROOT}/x'\n"
+    file.write_text(said)
+    settings = load_settings(file, environ={})
+    with pytest.raises(ConfigError, match="plugin_root"):
+        own_hooks(EquipmentSettings(hooks=settings.hooks), tmp_path)
+    file.write_text(f"{said}plugin_root = '/p'\n")
+    settings = load_settings(file, environ={})
+    assert own_hooks(EquipmentSettings(hooks=settings.hooks), tmp_path)[0].plugin_root == "/p"
 
 
 def test_a_projects_hooks_are_bound_to_its_folder_and_its_broken_file_stops_nothing(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ async def test_a_second_interrupt_does_not_wait_for_a_hook_that_ignores_the_firs
 async def test_the_transcript_that_hooks_read_is_private_grows_and_goes_with_the_session(
     tmp_path: Path,
 ) -> None:
-    command = """cp "$(sed 's/.*"transcript_path": "\\([^"]*\\)".*/\\1/')" seen"""
+    command = """cp "$(sed 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/')" seen"""
     ann = hooked(tmp_path, CommandHook("UserPromptSubmit", command))
     first = Message("user", (Text("one"),))
     await ann.hooks.on_prompt(UserPromptSubmitEvent("two", (first,)))
@@ -149,7 +149,7 @@ async def test_the_transcript_that_hooks_read_is_private_grows_and_goes_with_the
     assert (tmp_path / "seen").read_text().count("\n") == 2
     await ann.hooks.on_prompt(UserPromptSubmitEvent("four", (Message("user", (Text("anew"),)),)))
     assert "anew" in (tmp_path / "seen").read_text()
-    file = ann.commands.transcripts.update("a1", "s1", ())
+    file = ann.commands.transcripts.update(ann.agent.agent, ())
     assert file is not None
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     ann.commands.close()

@@ -199,3 +199,24 @@ async def test_a_trusted_projects_hooks_meet_only_the_agents_that_work_in_it(tmp
         rows = equipment.command_hooks.report().rows
         assert "type 'prompt' do not run here" in rows[-1].detail
         assert any("type 'prompt' do not run here" in words for words in notices(reader.read()))
+
+
+async def test_a_script_that_the_hooks_file_names_is_protected_as_one_of_the_settings_is(
+    tmp_path: Path,
+) -> None:
+    plugin = tmp_path / "workspace" / "plugin"
+    guard = {"command": "sh guard.sh; true"}
+    other = {"command": 'sh "${CLAUDE_PLUGIN_ROOT}/of_plugin.sh"; true', "plugin_root": str(plugin)}
+    workspace = configure(tmp_path, {"SessionStart": [guard, other]})
+    plugin.mkdir(parents=True)
+    for script in (workspace / "guard.sh", plugin / "of_plugin.sh", workspace / "other.sh"):
+        script.write_text("true\n")
+    async with LoopbackServer([]) as server, open_session(planned(server.base_url, tmp_path)) as session:
+        permissions = session.equipment.rules.permissions.in_mode("accept-edits")
+        said = [
+            permissions.judge(
+                "Write", {"file_path": name, "content": "exit 0"}, cwd=workspace.resolve()
+            ).behavior
+            for name in ("guard.sh", "plugin/of_plugin.sh", "other.sh")
+        ]
+    assert said == ["ask", "ask", "allow"]
