@@ -6,8 +6,9 @@ Refuses to act on what is written.
 from __future__ import annotations
 
 from textual import events
-from textual.widgets import Input, TextArea
+from textual.widgets import Input
 
+from agent_tui.panes.editor import Editor
 from agent_tui_core.text import safe_line
 
 
@@ -20,7 +21,7 @@ class CleanInput(Input):
         self.insert_text_at_cursor(safe_line(event.text))
 
 
-class PassingTextArea(TextArea):
+class PassingTextArea(Editor):
     """A text area that nothing remembers once its modal is closed.
 
     Textual's has the app call it when the theme changes, and stays in that list until the theme does.

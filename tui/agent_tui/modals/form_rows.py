@@ -22,7 +22,7 @@ from agent_tui.modals.fields import FormField
 from agent_tui.modals.preview import shown_line
 from agent_tui.panes.lines import clean_text
 from agent_tui.panes.wording import cut, one_line
-from agent_tui_core.text import safe_line, safe_text, visible_text
+from agent_tui_core.text import safe_line, visible_text
 
 _EXAMPLES = {"integer": "a whole number", "number": "a number", "json": 'JSON, such as ["a", "b"]'}
 _MOST_HINT = 400
@@ -112,11 +112,6 @@ class _LongText(PassingTextArea):
     def __init__(self, value: str) -> None:
         super().__init__(value, tab_behavior="focus", highlight_cursor_line=False)
         self.cursor_blink = False
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        event.stop()
-        event.prevent_default()
-        self.insert(safe_text(event.text))
 
 
 class ChoiceLine(Widget):

@@ -17,8 +17,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from agent_tui.panes.editor import Editor, clean_paste
 from agent_tui.panes.painting import Painted
-from agent_tui_core.text import safe_line, safe_text
+from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -141,7 +142,7 @@ class PromptBox(Widget):
 
     def insert(self, text: str) -> None:
         """Insert text at the cursor, as a paste does: many lines stay one prompt."""
-        cleaned = _clean(text)
+        cleaned = clean_paste(text)
         start, end = self._editor.selection
         with self._context():  # else the editor's last message keeps the question that passed this on
             self._editor.replace(cleaned, start, end, maintain_selection_offset=False)
@@ -182,11 +183,11 @@ class PromptBox(Widget):
         return True
 
     def _write(self, text: str) -> None:
-        self._editor.text = _clean(text)
+        self._editor.text = clean_paste(text)
         self._editor.move_cursor(self._editor.document.end)
 
 
-class _Editor(TextArea, Painted, inherit_bindings=False):
+class _Editor(Editor, Painted, inherit_bindings=False):
     """Textual's editor without the keys that belong to the app."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -294,8 +295,3 @@ class _Recall:
         if there == len(self._sent):
             self._at = None
         return text
-
-
-def _clean(text: str) -> str:
-    """What a paste may bring into the editor: no control but the line feed and the tab."""
-    return "\t".join(safe_text(part) for part in text.split("\t"))
