@@ -1,7 +1,7 @@
 """Owns the Textual app: it mounts the dashboard, routes what concerns all agents, and ends cleanly.
 
 Refuses to run agents and to close them: the session outlives the app and belongs to the caller. Nothing that
-an agent, a tool, a model or a string does ends the app; a bug of our own ends it with a message, no agent.
+an agent, a tool, a model, a string or a key does ends the app: see `screens.faults`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from pathlib import PurePath
 from typing import ClassVar
 
-from rich.text import Text
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -21,12 +20,12 @@ from textual.screen import Screen
 from agent_tui.actions import Actions, bindings
 from agent_tui.feed import Feed
 from agent_tui.keyboard import Keyboard
-from agent_tui.panes.painting import QuickApp
 from agent_tui.panes.wording import one_line
 from agent_tui.ports import Agent, DashboardSession
 from agent_tui.screens.approval_questions import ApprovalQuestions
 from agent_tui.screens.commands import palette_commands
 from agent_tui.screens.dashboard import DashboardScreen
+from agent_tui.screens.faults import EnduringApp
 from agent_tui.screens.form_questions import FormQuestions
 from agent_tui.screens.inbox import Inbox
 from agent_tui.screens.leaving import Leaving
@@ -47,7 +46,7 @@ _log = logging.getLogger(__name__)
 learn_alt_keys()
 
 
-class AgentTuiApp(QuickApp[None], inherit_bindings=False):
+class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
     """The dashboard over a session that runs already."""
 
     TITLE = "agent-tui"
@@ -122,6 +121,7 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
 
     def _first_frame_is_there(self) -> None:
         """Set the agents to work, and import in a thread what nobody should wait for later."""
+        self.endure()
         if self.session.offer is None:
             self._begin()
         warm_up(self)
@@ -304,23 +304,10 @@ class AgentTuiApp(QuickApp[None], inherit_bindings=False):
         """Leave; asks while agents run."""
         self._leaving.leave()
 
-    def _handle_exception(self, error: Exception) -> None:
-        """A bug of ours: log it, end with one sentence. Textual would print locals: foreign text, secrets."""
-        _log.error("the dashboard failed", exc_info=error)
-        if self._exit:
-            return  # Widgets that come up while all others go down miss their kin; that harms nobody.
-        self._return_code = 1
-        if self._exception is None:
-            self._exception = error
-            self._exception_event.set()
-        self.panic(
-            Text(
-                one_line(
-                    f"agent-tui had to close its screen because of a bug: {type(error).__name__}: {error}. "
-                    "The log file has the details; agent-tui --resume brings every agent back."
-                )
-            )
-        )
+    def screen_failed(self, screen: Screen[object]) -> None:
+        """Do not ask the same question again at once, in a screen that cannot be shown."""
+        super().screen_failed(screen)
+        self.inbox.put_off()
 
     # --- look -----------------------------------------------------------------------------------------------
 

@@ -129,6 +129,10 @@ class Inbox:
         opening = Opening(by_key, lambda: self._behind(question), self._closed)
         self._modal = kind.open(question, opening)
 
+    def put_off(self) -> None:
+        """Let nothing open by itself until something new is asked."""
+        self._put_away = True
+
     def _waiting(self) -> Iterator[tuple[Kind, Question]]:
         for kind in self._kinds:
             for question in kind.waiting():
