@@ -1,6 +1,7 @@
 """agent-tui's engine as a library: stream, run tools, hook, interrupt, remember — without a terminal.
 
-Names are imported when they are first used, so that `from agent_tui_core import Text` costs no HTTP client.
+`docs/library.md` shows what it does. Names are imported when they are first used, so that
+`from agent_tui_core import Text` costs no HTTP client.
 """
 
 from __future__ import annotations
@@ -9,9 +10,55 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_tui_core.agent.client import AgentOptions, Client, LastRun, query
+    from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall
+    from agent_tui_core.agent.client import AgentOptions, Client, LastRun, Prompt, query
+    from agent_tui_core.agent.context import estimate_tokens
     from agent_tui_core.agent.permissions import Judgement, PermissionRules
+    from agent_tui_core.agent.policy import Policy, read_policy
     from agent_tui_core.blocks import ContentBlock, Image, Reasoning, Text, ToolResult, ToolUse
+    from agent_tui_core.config.load import load_settings
+    from agent_tui_core.config.profiles import AgentProfile, Flags, Plan, plan
+    from agent_tui_core.errors import (
+        AgentTuiError,
+        ConfigError,
+        HistoryError,
+        PromptBlocked,
+        ProviderError,
+        ToolError,
+    )
+    from agent_tui_core.event_json import event_to_json
+    from agent_tui_core.events import (
+        AnswerEnded,
+        ApprovalRequest,
+        ApprovalRequested,
+        ApprovalSettled,
+        Compacted,
+        CompactionStarted,
+        CompactionUndone,
+        Event,
+        MessageCommitted,
+        Noticed,
+        PromptReturned,
+        QueueChanged,
+        ReasoningDelta,
+        RequestRetrying,
+        RequestStarted,
+        RunEnded,
+        RunStarted,
+        StateChanged,
+        StreamEvent,
+        TextDelta,
+        ToolEnded,
+        ToolJudged,
+        ToolProgressed,
+        ToolProposed,
+        ToolStarted,
+        ToolUseDelta,
+        UsageReported,
+        WorkerClosed,
+        WorkerFailed,
+    )
+    from agent_tui_core.history.message_json import message_from_json, message_to_json
     from agent_tui_core.history.store import History
     from agent_tui_core.hooks.chain import Hooks
     from agent_tui_core.hooks.points import (
@@ -20,26 +67,133 @@ if TYPE_CHECKING:
         PreToolUseEvent,
         UserPromptSubmitEvent,
     )
-    from agent_tui_core.messages import Message, Usage
+    from agent_tui_core.messages import Message, ModelRequest, ToolSpec, Usage
+    from agent_tui_core.providers.base import ModelProvider
     from agent_tui_core.providers.demo import demo_provider
+    from agent_tui_core.runtime.outbox import Subscription
     from agent_tui_core.runtime.session import Session, open_session
-    from agent_tui_core.text import safe_text, visible_text
+    from agent_tui_core.runtime.transcript import Transcript
+    from agent_tui_core.runtime.worker import Worker
+    from agent_tui_core.text import safe_line, safe_text, visible_text
     from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
     from agent_tui_core.tools.deferred import AsyncToolRegistry
     from agent_tui_core.tools.registry import tool
 
 _HOMES = {
-    "agent.client": ("AgentOptions", "Client", "LastRun", "query"),
-    "agent.permissions": ("Judgement", "PermissionRules"),
-    "blocks": ("ContentBlock", "Image", "Reasoning", "Text", "ToolResult", "ToolUse"),
+    "agent.approvals": (
+        "AllowAlways",
+        "AllowEdited",
+        "AllowOnce",
+        "DenyCall",
+    ),
+    "agent.client": (
+        "AgentOptions",
+        "Client",
+        "LastRun",
+        "Prompt",
+        "query",
+    ),
+    "agent.context": ("estimate_tokens",),
+    "agent.permissions": (
+        "Judgement",
+        "PermissionRules",
+    ),
+    "agent.policy": (
+        "Policy",
+        "read_policy",
+    ),
+    "blocks": (
+        "ContentBlock",
+        "Image",
+        "Reasoning",
+        "Text",
+        "ToolResult",
+        "ToolUse",
+    ),
+    "config.load": ("load_settings",),
+    "config.profiles": (
+        "AgentProfile",
+        "Flags",
+        "Plan",
+        "plan",
+    ),
+    "errors": (
+        "AgentTuiError",
+        "ConfigError",
+        "HistoryError",
+        "PromptBlocked",
+        "ProviderError",
+        "ToolError",
+    ),
+    "events": (
+        "AnswerEnded",
+        "ApprovalRequest",
+        "ApprovalRequested",
+        "ApprovalSettled",
+        "Compacted",
+        "CompactionStarted",
+        "CompactionUndone",
+        "Event",
+        "MessageCommitted",
+        "Noticed",
+        "PromptReturned",
+        "QueueChanged",
+        "ReasoningDelta",
+        "RequestRetrying",
+        "RequestStarted",
+        "RunEnded",
+        "RunStarted",
+        "StateChanged",
+        "StreamEvent",
+        "TextDelta",
+        "ToolEnded",
+        "ToolJudged",
+        "ToolProgressed",
+        "ToolProposed",
+        "ToolStarted",
+        "ToolUseDelta",
+        "UsageReported",
+        "WorkerClosed",
+        "WorkerFailed",
+    ),
+    "event_json": ("event_to_json",),
+    "history.message_json": (
+        "message_from_json",
+        "message_to_json",
+    ),
     "history.store": ("History",),
     "hooks.chain": ("Hooks",),
-    "hooks.points": ("HookDecision", "PostToolUseEvent", "PreToolUseEvent", "UserPromptSubmitEvent"),
-    "messages": ("Message", "Usage"),
+    "hooks.points": (
+        "HookDecision",
+        "PostToolUseEvent",
+        "PreToolUseEvent",
+        "UserPromptSubmitEvent",
+    ),
+    "messages": (
+        "Message",
+        "ModelRequest",
+        "ToolSpec",
+        "Usage",
+    ),
+    "providers.base": ("ModelProvider",),
     "providers.demo": ("demo_provider",),
-    "runtime.session": ("Session", "open_session"),
-    "text": ("safe_text", "visible_text"),
-    "tools.base": ("Tool", "ToolContext", "ToolOutput"),
+    "runtime.outbox": ("Subscription",),
+    "runtime.session": (
+        "Session",
+        "open_session",
+    ),
+    "runtime.transcript": ("Transcript",),
+    "runtime.worker": ("Worker",),
+    "text": (
+        "safe_line",
+        "safe_text",
+        "visible_text",
+    ),
+    "tools.base": (
+        "Tool",
+        "ToolContext",
+        "ToolOutput",
+    ),
     "tools.deferred": ("AsyncToolRegistry",),
     "tools.registry": ("tool",),
 }
@@ -48,32 +202,90 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __version__ = "0.1.0"
 __all__ = [
     "AgentOptions",
+    "AgentProfile",
+    "AgentTuiError",
+    "AllowAlways",
+    "AllowEdited",
+    "AllowOnce",
+    "AnswerEnded",
+    "ApprovalRequest",
+    "ApprovalRequested",
+    "ApprovalSettled",
     "AsyncToolRegistry",
     "Client",
+    "Compacted",
+    "CompactionStarted",
+    "CompactionUndone",
+    "ConfigError",
     "ContentBlock",
+    "DenyCall",
+    "Event",
+    "Flags",
     "History",
+    "HistoryError",
     "HookDecision",
     "Hooks",
     "Image",
     "Judgement",
     "LastRun",
     "Message",
+    "MessageCommitted",
+    "ModelProvider",
+    "ModelRequest",
+    "Noticed",
     "PermissionRules",
+    "Plan",
+    "Policy",
     "PostToolUseEvent",
     "PreToolUseEvent",
+    "Prompt",
+    "PromptBlocked",
+    "PromptReturned",
+    "ProviderError",
+    "QueueChanged",
     "Reasoning",
+    "ReasoningDelta",
+    "RequestRetrying",
+    "RequestStarted",
+    "RunEnded",
+    "RunStarted",
     "Session",
+    "StateChanged",
+    "StreamEvent",
+    "Subscription",
     "Text",
+    "TextDelta",
     "Tool",
     "ToolContext",
+    "ToolEnded",
+    "ToolError",
+    "ToolJudged",
     "ToolOutput",
+    "ToolProgressed",
+    "ToolProposed",
     "ToolResult",
+    "ToolSpec",
+    "ToolStarted",
     "ToolUse",
+    "ToolUseDelta",
+    "Transcript",
     "Usage",
+    "UsageReported",
     "UserPromptSubmitEvent",
+    "Worker",
+    "WorkerClosed",
+    "WorkerFailed",
     "demo_provider",
+    "estimate_tokens",
+    "event_to_json",
+    "load_settings",
+    "message_from_json",
+    "message_to_json",
     "open_session",
+    "plan",
     "query",
+    "read_policy",
+    "safe_line",
     "safe_text",
     "tool",
     "visible_text",

@@ -12,7 +12,7 @@ from agent_tui_core.events import Event
 _BLOCKS = (Text, Reasoning, ToolUse, ToolResult, Image)
 
 
-def to_json(event: Event) -> dict[str, Any]:
+def event_to_json(event: Event) -> dict[str, Any]:
     """Return the event as one flat JSON object; `type` is the name of the body's class."""
     head = {
         "type": type(event.body).__name__,
@@ -21,15 +21,16 @@ def to_json(event: Event) -> dict[str, Any]:
         "seq": event.seq,
         "at": event.at,
     }
-    return head | {field.name: _plain(getattr(event.body, field.name)) for field in fields(event.body)}
+    return head | {field.name: plain(getattr(event.body, field.name)) for field in fields(event.body)}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a value, a message or a block as plain dicts and lists; blocks say their `type`."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     if is_dataclass(value) and not isinstance(value, type):
-        named = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        named = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
         return {"type": type(value).__name__} | named if isinstance(value, _BLOCKS) else named
     return value

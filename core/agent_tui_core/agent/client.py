@@ -26,6 +26,7 @@ from agent_tui_core.agent.options import AgentOptions
 from agent_tui_core.agent.permissions import PermissionRules
 from agent_tui_core.agent.prompts import Prompt, user_message
 from agent_tui_core.agent.received import LastRun, Received
+from agent_tui_core.agent.run import overhead
 from agent_tui_core.agent.validity import problem_in
 from agent_tui_core.blocks import ContentBlock
 from agent_tui_core.errors import AgentTuiError
@@ -105,6 +106,11 @@ class Client:
         """How the last run ended; None before the first end."""
         ended = None if self._run is None else self._run.ended
         return self._before if ended is None else ended
+
+    @property
+    def context_tokens(self) -> int:
+        """Tokens of the next request, before its prompt: counted by the server, plus a guess of the rest."""
+        return self._conversation.size(overhead(self._options.system_prompt, self._registry))
 
     def get_tool(self, name: str) -> Tool | None:
         """The tool of that name, when it was given."""

@@ -87,21 +87,36 @@ class AgentOptions:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> AgentOptions:
-        """What OPENAI_BASE_URL, OPENAI_API_KEY and AGENT_TUI_MODEL say; without a server the demo model.
+        """What OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_API_KEY and AGENT_TUI_MODEL say, in this order.
 
-        Raises ValueError for a value that cannot be used.
+        Anthropic is asked where only its key is set; without a server or key the demo model answers. Raises
+        ValueError for a value that cannot be used.
         """
-        from agent_tui_core.config.servers import OPENAI_BASE_URL, OPENAI_MODEL
+        from agent_tui_core.config.servers import (
+            ANTHROPIC_BASE_URL,
+            ANTHROPIC_KEY,
+            ANTHROPIC_MODEL,
+            OPENAI_BASE_URL,
+            OPENAI_KEY,
+            OPENAI_MODEL,
+        )
 
         said = os.environ if environ is None else environ
-        key, model = said.get("OPENAI_API_KEY") or None, said.get("AGENT_TUI_MODEL")
+        key, model = said.get(OPENAI_KEY) or None, said.get("AGENT_TUI_MODEL")
         base_url = said.get("OPENAI_BASE_URL") or (OPENAI_BASE_URL if key else "")
-        if not base_url:
-            from agent_tui_core.providers.demo import demo_provider
+        if base_url:
+            usual = OPENAI_MODEL if base_url == OPENAI_BASE_URL else _UNNAMED
+            return cls(model=model or usual, base_url=base_url, api_key=key)
+        if anthropic := said.get(ANTHROPIC_KEY):
+            return cls(
+                model=model or ANTHROPIC_MODEL,
+                base_url=ANTHROPIC_BASE_URL,
+                api_key=anthropic,
+                protocol="anthropic",
+            )
+        from agent_tui_core.providers.demo import demo_provider
 
-            return cls(model=model or "demo/helper", provider=demo_provider())
-        usual = OPENAI_MODEL if base_url == OPENAI_BASE_URL else _UNNAMED
-        return cls(model=model or usual, base_url=base_url, api_key=key)
+        return cls(model=model or "demo/helper", provider=demo_provider())
 
     @property
     def key(self) -> str | None:

@@ -14,6 +14,11 @@ from agent_tui_core.tools.registry import ToolRegistry
 from agent_tui_core.wire.accumulator import Accumulator
 
 
+def overhead(system_prompt: str, tools: ToolRegistry) -> int:
+    """Guess the tokens that every request has besides its messages."""
+    return (len(system_prompt) + tools.characters) // CHARACTERS_PER_TOKEN
+
+
 @dataclass(frozen=True, slots=True)
 class LoopSettings:
     """What one agent asks its model with, and how far a run may go."""
@@ -32,7 +37,7 @@ class LoopSettings:
 
     def overhead(self) -> int:
         """Guess the tokens that every request has besides its messages."""
-        return (len(self.system_prompt) + self.tools.characters) // CHARACTERS_PER_TOKEN
+        return overhead(self.system_prompt, self.tools)
 
     def request(self, messages: Sequence[Message]) -> ModelRequest:
         """What is sent to ask the model what comes after these messages."""

@@ -22,6 +22,8 @@ OPENAI_MODEL: Final = "gpt-4.1-mini"
 OPENAI_KEY: Final = "OPENAI_API_KEY"
 ANTHROPIC_BASE_URL: Final = "https://api.anthropic.com/v1"
 ANTHROPIC_KEY: Final = "ANTHROPIC_API_KEY"
+ANTHROPIC_MODEL: Final = "claude-sonnet-4-5"
+"""What a script asks at Anthropic when it named no model. The dashboard asks the server for its newest."""
 REPLAY_BASE_URL: Final = "http://localhost/v1"
 """Is never connected to."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from agent_tui_core.blocks import ContentBlock, Image, JsonObject, Reasoning, Text, ToolResult, ToolUse
 from agent_tui_core.errors import HistoryError
-from agent_tui_core.event_json import to_json
+from agent_tui_core.event_json import event_to_json
 from agent_tui_core.events import (
     Body,
     Event,
@@ -37,7 +37,7 @@ def json_lines(conversation: StoredConversation) -> Iterator[str]:
     """Yield each body as one line of JSON in ASCII, in the form that headless runs print."""
     for seq, (run_id, at, body) in enumerate(conversation.bodies, 1):
         event = Event(conversation.agent_id, run_id, seq, at, body)
-        yield json.dumps(to_json(event), separators=(",", ":")) + "\n"
+        yield json.dumps(event_to_json(event), separators=(",", ":")) + "\n"
 
 
 def markdown(conversation: StoredConversation) -> str:

@@ -7,7 +7,7 @@ arguments must come back as they were; a faster one for all else: megabytes of t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from typing import Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
@@ -105,12 +105,20 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
+def _damaged(where: str, name: str) -> Exception:
+    return HistoryError(f"{where}: {name} cannot be read; the history was changed or damaged.")
+
+
 class Fields:
     """Named values from disk, each checked when it is taken; `where` names their row for a person."""
 
-    def __init__(self, where: str, values: Mapping[str, object]) -> None:
+    def __init__(
+        self, where: str, values: Mapping[str, object], refused: Callable[[str, str], Exception] = _damaged
+    ) -> None:
+        """`refused` makes the error for a place and the name of a value there."""
         self.where = where
         self._values = values
+        self._refused = refused
 
     def text(self, name: str) -> str:
         """The value as text; a blob is text with lone surrogates in it."""
@@ -162,14 +170,16 @@ class Fields:
 
     def inner(self, name: str) -> Fields:
         """The JSON object under this name, to be taken apart in its turn."""
-        return Fields(f"{self.where}, {name}", self.object(name))
+        return Fields(f"{self.where}, {name}", self.object(name), self._refused)
 
     def list_of(self, name: str) -> list[Fields]:
         """The JSON objects in the list under this name."""
         value = self._values.get(name)
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
             self.refuse(name)
-        return [Fields(f"{self.where}, {name}[{index}]", each) for index, each in enumerate(value)]
+        return [
+            Fields(f"{self.where}, {name}[{index}]", each, self._refused) for index, each in enumerate(value)
+        ]
 
     def parsed(self, name: str) -> Fields:
         """The same name, its JSON text replaced by what the text means."""
@@ -177,15 +187,15 @@ class Fields:
             value: Json = json.loads(self.text(name))
         except (ValueError, RecursionError):
             self.refuse(name)
-        return Fields(self.where, {name: value})
+        return Fields(self.where, {name: value}, self._refused)
 
     def absent(self, name: str) -> bool:
         """Whether nothing is kept under this name."""
         return self._values.get(name) is None
 
     def refuse(self, name: str) -> NoReturn:
-        """Raise HistoryError for this value."""
-        raise HistoryError(f"{self.where}: {name} cannot be read; the history was changed or damaged.")
+        """Raise for this value: HistoryError, unless another was named."""
+        raise self._refused(self.where, name)
 
 
 def message_of(source: Fields) -> Message:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from agent_tui_core.blocks import JsonObject
-from agent_tui_core.event_json import to_json
+from agent_tui_core.event_json import event_to_json
 from agent_tui_core.events import (
     Event,
     MessageCommitted,
@@ -92,7 +92,7 @@ class JsonPrinter:
 
     def happened(self, worker: Worker, event: Event) -> None:
         """One line; a call that the policy denied is told to people too."""
-        self._line(to_json(event))
+        self._line(event_to_json(event))
         match event.body:
             case ToolJudged(allowed=False, by="policy", reason=reason):
                 self._pipes.note(f"{safe_line(worker.name)}: denied: {safe_line(reason)}\n")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tui_core import AgentOptions, Client, Image, Message, Reasoning, Text, Tool, ToolResult, ToolUse
-from agent_tui_core.config.servers import OPENAI_BASE_URL
+from agent_tui_core.config.servers import ANTHROPIC_BASE_URL, OPENAI_BASE_URL
 from agent_tui_core.errors import BadRequest
 from scripted import Answer, Scripted, call, calls, says
 
@@ -160,6 +160,12 @@ async def test_options_say_what_the_environment_says() -> None:
     assert (served.base_url, served.model, served.api_key) == ("http://h:1/v1", "x", None)
     keyed = AgentOptions.from_environment({"OPENAI_API_KEY": "sk-1"})
     assert (keyed.base_url, keyed.api_key) == (OPENAI_BASE_URL, "sk-1")
+    only = AgentOptions.from_environment({"ANTHROPIC_API_KEY": "sk-ant-1"})
+    assert (only.base_url, only.protocol, only.key) == (ANTHROPIC_BASE_URL, "anthropic", "sk-ant-1")
+    assert only.model.startswith("claude")
+    assert "sk-ant-1" not in repr(only)
+    both = AgentOptions.from_environment({"ANTHROPIC_API_KEY": "sk-ant-1", "OPENAI_API_KEY": "sk-1"})
+    assert (both.protocol, both.key) == ("chat", "sk-1")
     demo = AgentOptions.from_environment({})
     assert demo.provider is not None
     with pytest.raises(ValueError, match="base_url"):
