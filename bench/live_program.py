@@ -28,7 +28,7 @@ from live_person import Person
 
 from agent_tui.feed import Feed
 from agent_tui.screens.tidying import tidy
-from agent_tui_core.agent import loop as loop_room
+from agent_tui_core.agent import requesting as requesting_room
 from agent_tui_core.providers import http as http_room
 from agent_tui_core.runtime.session import Session
 
@@ -238,7 +238,7 @@ def main() -> int:
     parser.add_argument("--core", action="store_true")
     parser.add_argument("--trace", action="store_true")
     options = parser.parse_args()
-    setattr(loop_room, "FIRST_DELAY", 0.05)  # noqa: B010 - the program's patience, for an hour's faults
+    setattr(requesting_room, "FIRST_DELAY", 0.05)  # noqa: B010 - the program's patience, for an hour's faults
     client = functools.partial(http_room.http_client, connect_timeout=3.0, idle_timeout=2.0)
     setattr(http_room, "http_client", client)  # noqa: B010
     return be_core(options) if options.core else be_dashboard(options)

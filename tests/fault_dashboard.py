@@ -25,7 +25,7 @@ from textual.widgets import TextArea
 
 from agent_tui.app import AgentTuiApp
 from agent_tui.screens import tidying
-from agent_tui_core.agent import loop as loop_room
+from agent_tui_core.agent import requesting as requesting_room
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, Plan, plan
 from agent_tui_core.processes.output import OUTPUT_LIMIT
@@ -335,7 +335,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     It does not tidy up: the memory of a whole suite takes a hundred times as long to walk as its own.
     """
     monkeypatch.setattr(tidying, "EVERY", float("inf"))
-    monkeypatch.setattr(loop_room, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr(requesting_room, "FIRST_DELAY", 0.01)
     client = functools.partial(http_room.http_client, connect_timeout=2.0, idle_timeout=0.4)
     monkeypatch.setattr(http_room, "http_client", client)
     monkeypatch.setenv("FAULT_KEY", SECRET)

@@ -15,6 +15,7 @@ import httptools
 import pytest
 
 from agent_tui_core.agent import loop as loop_room
+from agent_tui_core.agent import requesting as requesting_room
 from agent_tui_core.errors import BadRequest, ProviderUnreachable
 from agent_tui_core.providers import direct as direct_room
 from agent_tui_core.providers import exchange as exchange_room
@@ -73,7 +74,7 @@ def _endless_error_bodies(patch: pytest.MonkeyPatch) -> None:
 
 
 def _waits_as_long_as_it_is_told(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(loop_room, "LONGEST_RETRY_AFTER", 1e9)
+    patch.setattr(requesting_room, "LONGEST_RETRY_AFTER", 1e9)
 
 
 def _heads_have_no_end(patch: pytest.MonkeyPatch) -> None:

@@ -212,15 +212,26 @@ class CompactionStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionProgressed:
+    """The summary grows; comes about once a second."""
+
+    tokens: int
+    """Tokens of it so far; a guess where the provider did not count."""
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted:
     """Requests have a summary from now on, in the place of everything up to a message."""
 
     id: str
     summary: str
+    """What the model reads in their place; a marker where they are left out without a summary."""
     covers: str
     """The id of the last message that the summary stands for."""
     tokens_before: int
     tokens_after: int
+    left_out: int = 0
+    """How many messages are left out without a summary of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,19 +254,8 @@ class RunEnded:
 
 # --- what the worker became ---------------------------------------------------------------------------------
 
-AgentState: TypeAlias = Literal[
-    "idle",
-    "queued",
-    "connecting",
-    "streaming",
-    "waiting",
-    "running",
-    "retrying",
-    "stopping",
-    "interrupted",
-    "failed",
-    "limit",
-]
+WorkingState: TypeAlias = Literal["connecting", "streaming", "summarising", "running", "retrying", "stopping"]
+AgentState: TypeAlias = Literal["idle", "queued", "waiting", "interrupted", "failed", "limit"] | WorkingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +319,7 @@ Body: TypeAlias = (
     | ToolProgressed
     | ToolEnded
     | CompactionStarted
+    | CompactionProgressed
     | Compacted
     | CompactionUndone
     | RunEnded

@@ -13,10 +13,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Protocol
+from typing import Protocol, get_args
 
 from agent_tui.ports import Agent
-from agent_tui_core.events import AgentState, Event, ReasoningDelta, TextDelta
+from agent_tui_core.events import AgentState, Event, ReasoningDelta, TextDelta, WorkingState
 from agent_tui_core.messages import Usage
 from agent_tui_core.runtime.entries import NoticeEntry
 from agent_tui_core.runtime.transcript import Transcript
@@ -36,9 +36,7 @@ MOST_WARNINGS = 99
 RATE_SPAN = 2.0
 """Seconds over which a rate of tokens is measured."""
 
-WORKING_STATES: frozenset[AgentState] = frozenset(
-    {"connecting", "streaming", "running", "retrying", "stopping"}
-)
+WORKING_STATES: frozenset[AgentState] = frozenset(get_args(WorkingState))
 
 _log = logging.getLogger(__name__)
 

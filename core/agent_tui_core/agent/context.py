@@ -57,6 +57,11 @@ def first_kept(messages: Sequence[Message], keep: int) -> int:
     return index if index < len(messages) else _last_start(messages)
 
 
+def first_kept_turn(messages: Sequence[Message], index: int) -> int:
+    """The same, moved on to the next prompt where there is one: whole turns are left out."""
+    return next((i for i in range(index, len(messages)) if messages[i].role == "user"), index)
+
+
 def as_text(messages: Sequence[Message], limit: int) -> str:
     """The messages as one text of about `limit` characters at most; what is left out is said."""
     text = "\n\n".join(_message_text(message) for message in messages)

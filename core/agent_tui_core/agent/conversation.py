@@ -6,7 +6,7 @@ order. A user message is staged until something came of it: a failed request lea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from agent_tui_core.agent.context import counted, estimate
 from agent_tui_core.blocks import Text, ToolResult, ToolUse
@@ -16,6 +16,9 @@ from agent_tui_core.messages import Message
 CANCELLED = "cancelled by the user"
 """What the model reads for a call that has no result because a person interrupted."""
 SUMMARY_HEAD = "Summary of this conversation so far, in the place of its first messages:\n\n"
+LEFT_OUT_HEAD = "[Left out here, for want of room: the first {} messages of this conversation.]"
+_PROMPT_KEPT = 1_000
+"""Characters of a prompt that stay readable though its turn is left out."""
 
 
 class Conversation:
@@ -60,7 +63,8 @@ class Conversation:
         covered = next((i for i, m in enumerate(self._messages) if m.id == compacted.covers), None)
         if covered is None:
             return list(self._messages)
-        summary = Message("user", (Text(SUMMARY_HEAD + compacted.summary),), id=compacted.id)
+        head = "" if compacted.left_out else SUMMARY_HEAD
+        summary = Message("user", (Text(head + compacted.summary),), id=compacted.id)
         return [summary, *self._messages[covered + 1 :]]
 
     def size(self, overhead: int = 0) -> int:
@@ -106,6 +110,23 @@ class Conversation:
                 following = committed[index + 1] if index + 1 < len(committed) else None
                 whole.append(_answered(message.tool_uses, following))
         return whole
+
+
+def left_out_words(earlier: Compacted | None, gone: Sequence[Message], prompt_stays: bool) -> str:
+    """What the model reads in the place of messages that are left out without a summary of them.
+
+    What stood for the messages before them stays, and the last prompt among them unless a later one does:
+    without it the model would not know what it works on.
+    """
+    count = len(gone) + (earlier.left_out if earlier else 0)
+    words = [LEFT_OUT_HEAD.format(count)]
+    if earlier is not None and not earlier.left_out:
+        words.insert(0, SUMMARY_HEAD + earlier.summary)
+    prompt = next((m.text for m in reversed(gone) if m.role == "user" and m.text.strip()), "")
+    if prompt and not prompt_stays:
+        cut = " […]" if len(prompt) > _PROMPT_KEPT else ""
+        words.append(f"The user's last words in them were:\n{prompt[:_PROMPT_KEPT]}{cut}")
+    return "\n\n".join(words)
 
 
 def _answered(calls: tuple[ToolUse, ...], following: Message | None) -> Message:

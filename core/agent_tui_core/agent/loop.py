@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.calls import Answers, CallRunner
@@ -17,6 +16,7 @@ from agent_tui_core.agent.compaction import Compaction
 from agent_tui_core.agent.conversation import Conversation
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.outside import LeftCalls
+from agent_tui_core.agent.requesting import Requesting
 from agent_tui_core.agent.round import ProposedCall, Round
 from agent_tui_core.agent.run import LoopSettings as LoopSettings
 from agent_tui_core.agent.run import Run
@@ -27,7 +27,6 @@ from agent_tui_core.errors import (
     HistoryError,
     ProviderError,
     ProviderRefused,
-    StreamTruncated,
     without_frames,
 )
 from agent_tui_core.events import (
@@ -35,7 +34,6 @@ from agent_tui_core.events import (
     MessageCommitted,
     Noticed,
     PromptReturned,
-    RequestRetrying,
     RequestStarted,
     RunEnd,
     RunEnded,
@@ -46,11 +44,6 @@ from agent_tui_core.events import (
 from agent_tui_core.messages import Message, StopReason, new_id
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.wire.accumulator import Accumulator
-
-FIRST_DELAY = 0.5
-LONGEST_DELAY = 30.0
-LONGEST_RETRY_AFTER = 120.0
-"""Seconds. A server that asks for a longer wait is not waited for: the run fails and says so."""
 
 _CUT: Final[dict[StopReason | None, tuple[RunEnd, str]]] = {
     "length": ("limit", "the answer reached the model's output limit"),
@@ -76,13 +69,14 @@ class Loop:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         """`jitter` gives numbers in [0, 1) for the delays between retries."""
-        self._provider = provider
         self._conversation = conversation
         self._calls = calls
         self._journal = journal
         self._settings = settings
-        self._jitter = jitter
-        self._compaction = Compaction(provider, conversation, journal, settings.model, settings.overhead)
+        self._requesting = Requesting(provider, journal, settings.retries, jitter)
+        self._compaction = Compaction(
+            self._requesting, conversation, journal, settings.model, settings.overhead
+        )
         self._current: Run | None = None
         self.ended: RunEnded | None = None
         """How the last run ended; None while one is going on, and after a bug."""
@@ -175,9 +169,8 @@ class Loop:
         return ended or await self._rounds(run)
 
     async def _only_room(self, run: Run) -> tuple[RunEnd, str]:
-        if await self._make_room(run):
-            return "completed", ""
-        return "failed", "there was nothing to summarise, or no summary came"
+        reason = await self._make_room(run, needed=False)
+        return ("failed", reason) if reason else ("completed", "")
 
     async def _rounds(self, run: Run) -> tuple[RunEnd, str]:
         rounds = run.iterations
@@ -185,7 +178,7 @@ class Loop:
             run.iterations += 1
             await self._settings.tools.ready(self._tell)
             if self._compaction.is_due(self._settings.context_limit):
-                await self._make_room(run)
+                await self._make_room_early(run)
             answer, proposed = await self._ask(run)
             if (stop := answer.stop_reason) in _CUT:
                 await self._answer_unrun(run, proposed, "not executed: the answer was cut off")
@@ -217,48 +210,44 @@ class Loop:
         return answer, proposed
 
     async def _stream(self, run: Run) -> None:
-        attempt = 0
+        attempt = rooms = 0
         while True:
             run.reply = Accumulator()
             self._journal.emit(RequestStarted(self._settings.model, run.iterations))
             try:
                 request = self._settings.request(self._conversation.for_request())
-                async with aclosing(self._provider.stream(request)) as events:
-                    async for event in events:
-                        run.reply.add(event)
-                        self._journal.emit(event)
-                if run.reply.ended is None:
-                    raise StreamTruncated("the answer stopped before it was whole")
+                await self._requesting.once(request, run.reply, self._journal.emit)
                 return
             except ContextExceeded:
-                if run.reply.started or run.made_room or not await self._make_room(run):
+                if run.reply.started or not await self._make_more_room(run, rooms):
                     raise
-                run.made_room = True
+                rooms += 1
             except ProviderError as error:
-                delay = self._delay(error, attempt)
-                if run.reply.started or delay is None:
+                if run.reply.started:
                     raise
-                attempt += 1
-                self._journal.emit(RequestRetrying(attempt, self._settings.retries, delay, str(error)))
-                await asyncio.sleep(delay)
+                attempt = await self._requesting.wait_after(error, attempt)
 
-    async def _make_room(self, run: Run) -> bool:
-        room = await self._compaction.make_room(self._settings.context_limit)
+    async def _make_room(self, run: Run, *, needed: bool = True) -> str:
+        """Make room; return why none was made."""
+        room = await self._compaction.make_room(self._settings.context_limit, needed=needed)
         run.usage = run.usage.plus(room.usage)
-        return room.made
+        return room.reason
+
+    async def _make_room_early(self, run: Run) -> None:
+        """Make room before the provider demands it; without a summary the request may still fit."""
+        try:
+            await self._make_room(run)
+        except ProviderError as error:
+            self._tell("warning", f"No room could be made: {error}")
+
+    async def _make_more_room(self, run: Run, rooms: int) -> bool:
+        """The provider says that the request is too long: at first with a summary, then without."""
+        if rooms == 0:
+            return not await self._make_room(run)
+        return rooms == 1 and await self._compaction.leave_out_more(self._settings.context_limit)
 
     def _tell(self, level: Literal["info", "warning"], text: str) -> None:
         self._journal.emit(Noticed(level, text))
-
-    def _delay(self, error: ProviderError, attempt: int) -> float | None:
-        """Seconds until the next attempt; None when there shall be none."""
-        if not error.retryable or attempt >= self._settings.retries:
-            return None
-        asked = error.retry_after if isinstance(error, ProviderRefused) else None
-        if asked is not None:
-            return asked if asked <= LONGEST_RETRY_AFTER else None
-        ceiling: float = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
-        return self._jitter() * ceiling
 
     # --- one round of calls ---------------------------------------------------------------------------------
 

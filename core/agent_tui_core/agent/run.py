@@ -63,5 +63,3 @@ class Run:
     """History has it."""
     ended: RunEnded | None = None
     """Its end, once history has it: with the last answer, where that has no calls."""
-    made_room: bool = False
-    """The provider said that the context is full, and room was made: once in a run."""

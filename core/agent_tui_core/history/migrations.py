@@ -151,7 +151,10 @@ _FIRST: tuple[str, ...] = (
 # Until when somebody outside may deliver the result of a call; without it a call ends with its program.
 _OUTSIDE: tuple[str, ...] = ("ALTER TABLE tool_calls ADD COLUMN until REAL",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _OUTSIDE)
+# How many messages a compaction leaves out without a summary of them.
+_LEFT_OUT: tuple[str, ...] = ("ALTER TABLE compactions ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _OUTSIDE, _LEFT_OUT)
 """Step n brings a file from version n to n + 1. Never change one that was released: add another."""
 
 

@@ -180,6 +180,7 @@ def _compacted_values(body: Compacted) -> dict[str, SqlValue]:
         "covers": body.covers,
         "tokens_before": body.tokens_before,
         "tokens_after": body.tokens_after,
+        "left_out": body.left_out,
     }
 
 
@@ -321,6 +322,7 @@ def _compacted(row: Fields) -> Compacted:
         covers=row.text("covers"),
         tokens_before=row.count("tokens_before"),
         tokens_after=row.count("tokens_after"),
+        left_out=row.count("left_out"),
     )
 
 

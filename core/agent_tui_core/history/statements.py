@@ -41,8 +41,9 @@ END_CALL = """
     WHERE key = :key AND conversation_id = :conversation_id AND ended_at IS NULL
 """
 COMPACT = """
-    INSERT INTO compactions (id, conversation_id, run_id, summary, covers, tokens_before, tokens_after, at)
-    VALUES (:id, :conversation_id, :run_id, :summary, :covers, :tokens_before, :tokens_after, :at)
+    INSERT INTO compactions
+        (id, conversation_id, run_id, summary, covers, tokens_before, tokens_after, left_out, at)
+    VALUES (:id, :conversation_id, :run_id, :summary, :covers, :tokens_before, :tokens_after, :left_out, :at)
 """
 UNDO_COMPACTION = """
     UPDATE compactions SET undone_at = :at

@@ -56,7 +56,7 @@ class Activity:
             case RequestStarted(model, _):
                 return self._to("connecting", model)
             case CompactionStarted():
-                return self._to("connecting", "summarising to make room")
+                return self._to("summarising")
             case RequestRetrying(attempt, attempts, delay, reason):
                 return self._to("retrying", f"{attempt} of {attempts}, in {delay:.0f} s: {reason}")
             case RunEnded(end, reason):

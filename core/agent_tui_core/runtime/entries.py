@@ -9,7 +9,7 @@ from dataclasses import field
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject, ToolResult
-from agent_tui_core.events import ApprovalPreview, DecidedBy, RunEnd
+from agent_tui_core.events import ApprovalPreview, Compacted, DecidedBy, RunEnd
 from agent_tui_core.records import dataclass
 
 
@@ -96,10 +96,14 @@ class EndEntry:
 Entry: TypeAlias = UserEntry | ProseEntry | ToolEntry | NoticeEntry | EndEntry
 
 
-def summarised(before: int, after: int) -> NoticeEntry:
-    """What is said where a summary begins to stand for the messages; tokens before and after."""
+def summarised(compacted: Compacted) -> NoticeEntry:
+    """What is said where less begins to stand for the messages, in requests."""
+    before, after = _count(compacted.tokens_before), _count(compacted.tokens_after)
+    told = "What was said up to here is summarised for the model"
+    if compacted.left_out:
+        told = f"The model no longer reads the first {compacted.left_out} messages, nor a summary of them"
     words = (
-        f"What was said up to here is summarised for the model: ~{_count(before)} → ~{_count(after)} tokens. "
+        f"{told}: ~{before} → ~{after} tokens. "
         "Nothing is lost: it stays in the history, and the palette can undo it."
     )
     return NoticeEntry("info", words)

@@ -14,6 +14,8 @@ from typing import Any, Final, Protocol
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.event_json import event_to_json
 from agent_tui_core.events import (
+    Compacted,
+    CompactionStarted,
     Event,
     MessageCommitted,
     Noticed,
@@ -27,6 +29,7 @@ from agent_tui_core.events import (
     ToolStarted,
     WorkerFailed,
 )
+from agent_tui_core.runtime.entries import summarised
 from agent_tui_core.runtime.pipes import OutputPipes
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.worker import Worker
@@ -237,6 +240,10 @@ class TextPrinter:
             case ToolEnded(key, result, outcome) if outcome not in {"ok", "denied"}:
                 first = result.content.strip().partition("\n")[0]
                 return f"! {self._names.get(key, 'tool')}: {outcome}: {first[:_SHOWN]}"
+            case CompactionStarted(tokens):
+                return f"> summarising: ~{tokens} tokens are near what the model can read"
+            case Compacted():
+                return f"> {summarised(event.body).text}"
             case RequestRetrying(attempt, attempts, delay, reason):
                 return f"! retrying ({attempt} of {attempts}, in {delay:.0f} s): {reason}"
             case Noticed(level, text):

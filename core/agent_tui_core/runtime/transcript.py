@@ -17,6 +17,8 @@ from agent_tui_core.events import (
     ApprovalSettled,
     Body,
     Compacted,
+    CompactionProgressed,
+    CompactionStarted,
     CompactionUndone,
     Event,
     MessageCommitted,
@@ -80,6 +82,8 @@ class Transcript:
         """A prompt that came back; whoever puts it into an input box sets this to None."""
         self.characters = 0
         """Characters of text, reasoning and arguments that were streamed, for a rate."""
+        self.summary_tokens = 0
+        """Tokens of the summary that is being written to make room."""
         self.closed = False
         self._tail: int | None = None
         self._calls: dict[int, int] = {}
@@ -154,8 +158,12 @@ class Transcript:
                 self._commit(message)
             case ToolProposed(key, call):
                 self._place(key, call)
-            case Compacted(tokens_before=before, tokens_after=after):
-                self._add(summarised(before, after))
+            case CompactionStarted():
+                self.summary_tokens = 0
+            case CompactionProgressed(tokens):
+                self.summary_tokens = tokens
+            case Compacted():
+                self._add(summarised(body))
             case CompactionUndone():
                 self._add(NoticeEntry("info", "The summary was undone: the model reads everything again."))
             case RunEnded(end, reason):

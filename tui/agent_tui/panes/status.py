@@ -33,6 +33,7 @@ _SHOWN: tuple[AgentState, ...] = (
     "streaming",
     "running",
     "connecting",
+    "summarising",
     "retrying",
     "stopping",
     "failed",

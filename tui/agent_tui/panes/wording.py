@@ -42,6 +42,7 @@ _STATES: dict[AgentState, StateWords] = {
     "queued": StateWords("◌", "queued", "$text-muted"),
     "connecting": StateWords(_TURNS, "connecting", "$text-secondary"),
     "streaming": StateWords(_TURNS, "streaming", "$text-success"),
+    "summarising": StateWords(_TURNS, "summarising", "$text-secondary"),
     "waiting": StateWords("◆", "waiting for you", "bold $text-warning"),
     "running": StateWords(_TURNS, "running", "$text-primary"),
     "retrying": StateWords("↻", "retrying", "$text-warning"),
@@ -60,6 +61,8 @@ def state_words(transcript: Transcript, now: float) -> StateWords:
     quiet = now - transcript.last_at
     if transcript.state == "running" and quiet > QUIET_AFTER:
         words = f"quiet for {duration(quiet)} inside {detail or 'a tool'}"
+    elif transcript.state == "summarising":
+        words = f"{words}: {now - transcript.state_since:.0f} s, {count(transcript.summary_tokens)} tokens"
     elif transcript.state in {"running", "retrying"} and detail:
         words = f"{words} {detail}"
     return StateWords(glyph, words, known.style)

@@ -1,0 +1,73 @@
+"""Owns how a model is asked until it answered: one attempt, its patience, and the waits between attempts.
+
+Refuses to know what is asked for: an answer of a run and a summary are asked for in the same way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from contextlib import aclosing
+
+from agent_tui_core.agent.journal import Journal
+from agent_tui_core.errors import ProviderError, ProviderRefused, StreamTruncated
+from agent_tui_core.events import RequestRetrying, StreamEvent
+from agent_tui_core.messages import ModelRequest
+from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.wire.accumulator import Accumulator
+
+FIRST_DELAY = 0.5
+LONGEST_DELAY = 30.0
+LONGEST_RETRY_AFTER = 120.0
+"""Seconds. A server that asks for a longer wait is not waited for: the run fails and says so."""
+
+
+class Requesting:
+    """Asks one agent's model."""
+
+    def __init__(
+        self,
+        provider: ModelProvider,
+        journal: Journal,
+        retries: int,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """`jitter` gives numbers in [0, 1) for the delays between retries."""
+        self._provider = provider
+        self._journal = journal
+        self._retries = retries
+        self._jitter = jitter
+
+    async def once(
+        self, request: ModelRequest, reply: Accumulator, tell: Callable[[StreamEvent], None]
+    ) -> None:
+        """Ask once; each event goes into `reply` and to `tell`, as it arrives. Raises `ProviderError`."""
+        async with aclosing(self._provider.stream(request)) as events:
+            async for event in events:
+                reply.add(event)
+                tell(event)
+        if reply.ended is None:
+            raise StreamTruncated("the answer stopped before it was whole")
+
+    async def wait_after(self, error: ProviderError, attempt: int) -> int:
+        """Wait before the request is made again; return the count of attempts that failed.
+
+        Raises the error when asking again cannot help, or was tried often enough.
+        """
+        delay = self._delay(error, attempt)
+        if delay is None:
+            raise error
+        self._journal.emit(RequestRetrying(attempt + 1, self._retries, delay, str(error)))
+        await asyncio.sleep(delay)
+        return attempt + 1
+
+    def _delay(self, error: ProviderError, attempt: int) -> float | None:
+        """Seconds until the next attempt; None when there shall be none."""
+        if not error.retryable or attempt >= self._retries:
+            return None
+        asked = error.retry_after if isinstance(error, ProviderRefused) else None
+        if asked is not None:
+            return asked if asked <= LONGEST_RETRY_AFTER else None
+        ceiling: float = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
+        return self._jitter() * ceiling
