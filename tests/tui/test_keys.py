@@ -76,14 +76,16 @@ async def test_f6_goes_round_and_shift_f6_back_also_as_terminals_without_kitty_s
         assert seen == [2, 3, 1, 3, 2]
 
 
-async def test_alt_and_a_number_or_a_click_choose_an_agent_and_typing_goes_on(tmp_path: Path) -> None:
+async def test_alt_and_a_number_or_a_click_choose_an_agent_and_its_draft(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
-        await driver.press(*"half a ", "alt+3", *"prompt")
+        await driver.press(*"half", "alt+3", *"three", "enter")
         assert driver.chosen == 3
         await driver.pilot.click(driver.panes[1])
-        await driver.press("!", "enter")
+        await driver.press(*"two", "enter")
         assert driver.chosen == 2
-        assert [worker.prompts for worker in driver.workers] == [[], ["half a prompt!"], []]
+        assert [worker.prompts for worker in driver.workers] == [[], ["two"], ["three"]]
+        await driver.press("alt+1")
+        assert driver.screen.prompt.text == "half"
 
 
 async def test_a_prompt_goes_to_the_chosen_agent_alone_and_a_busy_one_queues_it(tmp_path: Path) -> None:

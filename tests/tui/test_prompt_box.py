@@ -193,30 +193,38 @@ async def test_up_in_an_empty_box_asks_for_a_queued_prompt_and_else_recalls_the_
         assert app.box.text == "queued"
 
 
-async def test_a_returned_prompt_goes_into_an_empty_box_else_into_the_history() -> None:
+async def test_a_returned_prompt_goes_in_front_of_what_is_half_typed() -> None:
     app = Desk()
     async with app.run_test() as pilot:
         app.box.put_back("first", "blocked by a hook")
         assert app.box.text == "first"
-        await pilot.press("ctrl+u", *"my own", "down")
+        await pilot.press("ctrl+u", *"my own", "left")
         app.box.put_back("second", "blocked again")
-        assert app.box.text == "my own"
-        await pilot.press("up")
-        assert app.box.text == "second"
-        await pilot.press("down")
+        assert app.box.text == "second\nmy own"
+        await pilot.press("!")
+        assert app.box.text == "second\nmy ow!n"
+        await pilot.press("ctrl+z", "ctrl+z")
         assert app.box.text == "my own"
 
 
 async def test_a_returned_prompt_never_replaces_an_edited_recall() -> None:
     app = Desk()
     async with app.run_test() as pilot:
-        await pilot.press(*"old", "enter", "up", "!")
+        await pilot.press(*"old", "enter", *"own", "up", "!")
         app.box.put_back("other", "blocked")
-        assert app.box.text == "old!"
-        await pilot.press("down")
-        assert app.box.text == "other"
-        await pilot.press("up")
-        assert app.box.text == "old!"
+        assert app.box.text == "other\nold!"
+        await pilot.press("down", "down")
+        assert app.box.text == "own"
+
+
+async def test_a_returned_prompt_takes_the_place_of_an_unchanged_recall_and_keeps_the_words_under_it() -> (
+    None
+):
+    app = Desk()
+    async with app.run_test() as pilot:
+        await pilot.press(*"old", "enter", *"own", "up")
+        app.box.put_back("other", "blocked")
+        assert app.box.text == "other\nown"
 
 
 @pytest.mark.parametrize("foreign", ["[/]", "[@click=app.quit]x[/]", "\x1b]52;c;x\x07", "a\nb", "", "   "])

@@ -19,7 +19,7 @@ from textual.screen import Screen
 
 from agent_tui.actions import Actions, bindings
 from agent_tui.feed import Feed
-from agent_tui.keyboard import Keyboard
+from agent_tui.keyboard import Keyboard, is_text
 from agent_tui.panes.wording import one_line
 from agent_tui.ports import Agent, DashboardSession
 from agent_tui.screens.approval_questions import ApprovalQuestions
@@ -28,6 +28,7 @@ from agent_tui.screens.dashboard import DashboardScreen
 from agent_tui.screens.faults import EnduringApp
 from agent_tui.screens.form_questions import FormQuestions
 from agent_tui.screens.inbox import Inbox
+from agent_tui.screens.key_order import keys_before
 from agent_tui.screens.leaving import Leaving
 from agent_tui.screens.mode_switch import ModeSwitch
 from agent_tui.screens.stopping import Stopping
@@ -117,6 +118,8 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
         """Note when a key was pressed, whoever takes it: questions wait for a quiet keyboard."""
         if isinstance(event, events.Key | events.Paste):
             self._last_key_at = time.monotonic()
+        if isinstance(event, events.Key) and not event.is_forwarded and not is_text(event):
+            await keys_before(self)
         await super().on_event(event)
 
     def _first_frame_is_there(self) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Protocol, get_args
 
 from agent_tui.ports import Agent
-from agent_tui_core.events import AgentState, Event, ReasoningDelta, TextDelta, WorkingState
+from agent_tui_core.events import AgentState, Event, PromptReturned, ReasoningDelta, TextDelta, WorkingState
 from agent_tui_core.messages import Usage
 from agent_tui_core.runtime.entries import NoticeEntry
 from agent_tui_core.runtime.transcript import Transcript
@@ -92,6 +92,8 @@ class AgentFeed:
         self.meter = Meter()
         self.warnings: list[str] = []
         """What the program warned of in this pane and nobody has seen yet, the oldest first."""
+        self.returned: list[PromptReturned] = []
+        """Prompts that came back and are in no draft yet."""
         self._looked_at = 0
         self._subscription = agent.subscribe(wake)
 
@@ -107,6 +109,7 @@ class AgentFeed:
         events = self._subscription.take()
         if events:
             self.transcript.apply(merged(events))
+            self.returned += [each.body for each in events if isinstance(each.body, PromptReturned)]
             self._note_warnings()
         if events or self.pulse:
             self.meter.measure(self.transcript, now)
@@ -334,8 +337,7 @@ def merged(events: list[Event]) -> list[Event]:
 def _join(kept: list[Event], pieces: list[str]) -> None:
     if not pieces:
         return
-    first = kept[-1]
-    body = first.body
+    first, body = kept[-1], kept[-1].body
     if isinstance(body, TextDelta):
         grown: TextDelta | ReasoningDelta = TextDelta(body.text + "".join(pieces))
     elif isinstance(body, ReasoningDelta):

@@ -1,16 +1,27 @@
 """Owns the word that somebody waits: a key was read from the terminal, and the screen does not show it yet.
 
-Refuses to know which key. The thread that reads says when one comes; frames and paintings, which the person
-does not wait for, look here and stand back.
+Refuses to know which key, but for the difference between text and all others. The thread that reads says when
+one comes; frames and paintings, which the person does not wait for, look here and stand back.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from textual.events import Key
 
 PATIENCE: Final = 0.03
 """Seconds that others stand back at most; some keys change nothing that can be seen."""
+
+
+_MODIFIERS: Final = frozenset({"alt", "ctrl", "super", "hyper", "meta"})
+
+
+def is_text(key: Key) -> bool:
+    """Whether this key writes a character. With alt or ctrl it does not, whatever character it bears."""
+    return key.is_printable and _MODIFIERS.isdisjoint(key.key.split("+")[:-1])
 
 
 class Keyboard:

@@ -1,12 +1,13 @@
-"""Owns the box in which a person writes: its keys, its growth, its history, and whom it talks to.
+"""Owns the box in which a person writes: its keys, its growth, its drafts, and whom it talks to.
 
-Refuses to know what an agent is: it posts what was sent, and shows the name that it is given.
+Refuses to know what an agent is: it keeps a draft for each key that it is given, posts what was sent from
+which, and shows the name that it is given.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -17,6 +18,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from agent_tui.keyboard import is_text
+from agent_tui.panes.drafts import Drafts, Returned
 from agent_tui.panes.editor import Editor, clean_paste
 from agent_tui.panes.painting import Painted
 from agent_tui_core.text import safe_line
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
 MOST_ROWS = 6
-_MOST_ENTRIES = 500
 _HINT = "enter send · ctrl+j new line"
 
 _LEFT_TO_THE_APP = frozenset({"f6", "f7", "ctrl+w", "ctrl+c"})
@@ -67,11 +69,15 @@ class PromptBox(Widget):
     """
 
     class Submitted(Message):
-        """The person sent a prompt; `now` means: interrupt what runs and go on with this."""
+        """The person sent a prompt to the agent `to`; `now` means: interrupt what runs, go on with this.
 
-        def __init__(self, text: str, *, now: bool = False) -> None:
+        The draft says to whom, not the selection: that may have moved on before this is handled.
+        """
+
+        def __init__(self, text: str, to: str, *, now: bool = False) -> None:
             super().__init__()
             self.text = text
+            self.to = to
             self.now = now
 
     class TakeBack(Message):
@@ -79,6 +85,10 @@ class PromptBox(Widget):
 
         The box recalls its newest prompt at once; what is put back takes the place of that recall.
         """
+
+        def __init__(self, to: str) -> None:
+            super().__init__()
+            self.to = to
 
     def __init__(
         self,
@@ -95,7 +105,9 @@ class PromptBox(Widget):
         self._clock = clock
         self._whom = ""
         self._editor = _Editor(self, placeholder)
-        self._recall = _Recall()
+        self._drafts = Drafts()
+        self._key = ""
+        self._draft = self._drafts[""]
         self.border_subtitle = Content(_HINT)
 
     def compose(self) -> ComposeResult:
@@ -119,22 +131,81 @@ class PromptBox(Widget):
         self._editor.focus(scroll_visible)
         return self
 
-    def put_back(self, text: str, reason: str) -> None:
-        """Give a prompt back: into the box if it holds nothing of the person's own, else into the history."""
-        if not self.text or self._recall.shows(self.text):
-            self._recall.rest()
-            self._write(text)
-            said = reason
+    def open(self, key: str) -> None:
+        """Show the draft of this key: its words, its cursor, its undo, and what came back meanwhile.
+
+        What is written while there is no agent, under the empty key, becomes the draft of the first.
+        """
+        if key == self._key:
+            return
+        self._keep()
+        if not self._key:
+            self._drafts.move("", key)
+        self._key, self._draft = key, self._drafts[key]
+        draft, editor = self._draft, self._editor
+        editor.history = type(editor.history)(
+            editor.history.max_checkpoints,
+            editor.history.checkpoint_timer,
+            editor.history.checkpoint_max_characters,
+        )  # a new one, because loading text empties what is there
+        editor.load_text(draft.text)
+        if draft.history is not None:
+            editor.history = draft.history
+        if draft.selection is not None:
+            editor.selection = draft.selection
+        self._say(draft.note)
+        returned, draft.returned = draft.returned, []
+        if returned:
+            self.put_back("\n".join(each.text for each in returned), returned[-1].reason)
+
+    def keep_only(self, keys: Collection[str]) -> bool:
+        """Forget the drafts of all other agents; says whether one had words, which up can recall now."""
+        self._keep()
+        gone = [key for key in self._drafts.keys if key and key not in keys]
+        had_words = [self._drafts.forget(key) for key in gone]
+        if self._key in gone:
+            self._key = ""
+            self._draft = self._drafts[""]
+            self._editor.load_text(self._draft.text)
+        return any(had_words)
+
+    def _keep(self) -> None:
+        draft, editor = self._draft, self._editor
+        draft.text, draft.selection, draft.history = editor.text, editor.selection, editor.history
+
+    def put_back(self, text: str, reason: str, key: str | None = None) -> bool:
+        """Give a prompt back to its draft, in front of what is half typed there.
+
+        Says whether that draft is open; otherwise the prompt stands there when it opens.
+        """
+        if key is not None and key != self._key:
+            self._drafts[key].returned.append(Returned(text, reason))
+            return False
+        walk = self._draft.walk
+        if walk.shows(self.text):
+            own = walk.draft
+            walk.rest()
+            self._write(own)
+        text = clean_paste(text)
+        if self.text.strip():
+            with self._context():
+                self._editor.insert(f"{text}\n", (0, 0), maintain_selection_offset=True)
         else:
-            self._recall.add(text)
-            said = f"{reason} (up brings it back)"
-        self.set_class(True, "-returned")
-        self.border_subtitle = Content(safe_line(said)) if safe_line(said) else None
+            walk.rest()
+            self._write(text)
+        self._say(reason)
+        return True
+
+    def _say(self, note: str) -> None:
+        """Have the frame say this until the next key; nothing: what the keys do."""
+        self._draft.note = note
+        self.set_class(bool(note), "-returned")
+        self.border_subtitle = Content(safe_line(note)) if safe_line(note) else Content(_HINT)
 
     def receive(self, event: events.Key) -> None:
         """Take a key that was typed while something else had the focus, as if it had been typed here."""
         self.last_key_at = self._clock()
-        if event.is_printable and event.character is not None:
+        if is_text(event) and event.character is not None:
             self.insert(event.character)
         elif event.key == "backspace":
             with self._context():
@@ -152,17 +223,18 @@ class PromptBox(Widget):
         text = self.text.strip("\n").rstrip()
         if not text.strip():
             return
-        draft = self._recall.draft if self._recall.walking else ""
-        self._recall.add(text)
-        self._recall.rest()
+        draft = self._draft.walk.draft
+        self._drafts.sent.add(text)
+        self._draft.walk.rest()
         self._write(draft)
-        self.post_message(self.Submitted(text, now=now))
+        self.post_message(self.Submitted(text, self._key, now=now))
 
     def walk(self, step: int) -> bool:
         """Show the prompt before (-1) or after (1) in the history; False when there is none."""
-        if step < 0 and not self.text and not self._recall.walking:
-            self.post_message(self.TakeBack())
-        text = self._recall.walk(step, self.text)
+        walk = self._draft.walk
+        if step < 0 and not self.text and not walk.walking:
+            self.post_message(self.TakeBack(self._key))
+        text = walk.step(step, self.text)
         if text is None:
             return False
         self._write(text)
@@ -171,14 +243,13 @@ class PromptBox(Widget):
     def key_came(self, event: events.Key) -> bool:
         """Note a key of the editor, and do what the box itself does with it; True when that is all."""
         self.last_key_at = self._clock()
-        if self.has_class("-returned"):
-            self.set_class(False, "-returned")
-            self.border_subtitle = Content(_HINT)
+        if self._draft.note:
+            self._say("")
         if event.key in _SENDS | _SENDS_NOW:
             self.submit(now=event.key in _SENDS_NOW)
         elif event.key in _NEW_LINE:
             self.insert("\n")
-        else:
+        elif not event.is_printable or is_text(event):
             return False
         return True
 
@@ -236,62 +307,3 @@ class _Editor(Editor, Painted, inherit_bindings=False):
         on_edge = self.navigator.is_last_wrapped_line(self.selection.end)
         if select or not on_edge or not self._box.walk(1):
             super().action_cursor_down(select)
-
-
-class _Recall:
-    """The prompts that were sent, and a walk through them that keeps every change made on the way."""
-
-    def __init__(self) -> None:
-        self._sent: list[str] = []
-        self._changed: dict[int, str] = {}
-        self._at: int | None = None
-
-    @property
-    def walking(self) -> bool:
-        return self._at is not None
-
-    @property
-    def draft(self) -> str:
-        return self._changed.get(len(self._sent), "")
-
-    def shows(self, text: str) -> bool:
-        """Whether `text` is a sent prompt that is shown unchanged, over an empty draft."""
-        return (
-            self._at is not None
-            and self._at < len(self._sent)
-            and text == self._sent[self._at]
-            and not self.draft
-        )
-
-    def add(self, text: str) -> None:
-        """Append a prompt; a walk that is under way stays where it is, and the draft stays the draft."""
-        if self._sent and self._sent[-1] == text:
-            return
-        end = len(self._sent)
-        if end in self._changed:
-            self._changed[end + 1] = self._changed.pop(end)
-        if self._at == end:
-            self._at = end + 1
-        self._sent.append(text)
-        if len(self._sent) > _MOST_ENTRIES and not self.walking:
-            del self._sent[0]
-            self._changed.clear()
-
-    def rest(self) -> None:
-        """End the walk."""
-        self._changed.clear()
-        self._at = None
-
-    def walk(self, step: int, shown: str) -> str | None:
-        here = len(self._sent) if self._at is None else self._at
-        there = here + step
-        if not 0 <= there <= len(self._sent):
-            return None
-        self._changed[here] = shown
-        self._at = there
-        text = self._changed.get(there)
-        if text is None:
-            text = self._sent[there]
-        if there == len(self._sent):
-            self._at = None
-        return text

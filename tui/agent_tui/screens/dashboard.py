@@ -107,6 +107,8 @@ class DashboardScreen(QuickScreen[None]):
                 pane.choose(key == chosen)
             await self._board.mount(*fresh.values())
         self._panes = {key: self._panes[key] for key in self.feed.agents}
+        if self.prompt.keep_only(self.feed.agents):
+            self.notify("What was half typed for an agent that is gone: up recalls it.", markup=False)
         self.choose(self._chosen_or_near(place))
 
     def _chosen_or_near(self, place: int) -> str:
@@ -119,6 +121,7 @@ class DashboardScreen(QuickScreen[None]):
     def choose(self, agent_id: str) -> None:
         """Talk to this agent from now on."""
         self._chosen_id = agent_id
+        self.prompt.open(agent_id)
         for key, pane in self._panes.items():
             pane.choose(key == agent_id)
         self._arrange()
@@ -200,9 +203,17 @@ class DashboardScreen(QuickScreen[None]):
         self.prompt.address(words)
 
     def _give_back(self) -> None:
-        if (chosen := self.chosen) is not None and (returned := chosen.transcript.returned) is not None:
-            chosen.transcript.returned = None
-            self.prompt.put_back(returned.prompt, one_line(returned.reason))
+        """Prompts that came back go to the drafts of their agents; say so where one is not open."""
+        for key, feed in self.feed.agents.items():
+            returned, feed.returned = feed.returned, []
+            if not returned:
+                continue
+            prompt = "\n".join(each.prompt for each in returned)
+            reason = one_line(returned[-1].reason)
+            if not self.prompt.put_back(prompt, reason, key):
+                name = f"{feed.agent.number} {one_line(feed.agent.name)}"
+                words = f"A prompt came back to {name}: {reason}. It is in the draft for that agent."
+                self.notify(words, severity="warning", markup=False)
 
     # --- what comes from widgets ----------------------------------------------------------------------------
 
@@ -228,26 +239,30 @@ class DashboardScreen(QuickScreen[None]):
         self.choose(message.agent_id)
 
     def on_prompt_box_submitted(self, message: PromptBox.Submitted) -> None:
-        if (chosen := self.chosen) is None:
-            self.prompt.put_back(message.text, f"there is no agent: {self._key('new_agent')} adds one")
+        whose = self.feed.agents.get(message.to)
+        if whose is None:
+            none = f"there is no agent: {self._key('new_agent')} adds one"
+            self.prompt.put_back(message.text, "that agent is gone" if message.to else none)
             return
         if self.session.offer is not None:
-            self.prompt.put_back(message.text, "first answer the question about this folder: f2 shows it")
+            reason = "first answer the question about this folder: f2 shows it"
+            self.prompt.put_back(message.text, reason, message.to)
             return
-        if (pane := self._panes.get(chosen.agent.id)) is not None:
+        if (pane := self._panes.get(message.to)) is not None:
             pane.put_warnings_away()
         if message.now:
-            chosen.agent.prompt_now(message.text)
+            whose.agent.prompt_now(message.text)
         else:
-            chosen.agent.prompt(message.text)
+            whose.agent.prompt(message.text)
         self.feed.now()
 
-    def on_prompt_box_take_back(self) -> None:
-        if (chosen := self.chosen) is None or not chosen.agent.queue:
+    def on_prompt_box_take_back(self, message: PromptBox.TakeBack) -> None:
+        whose = self.feed.agents.get(message.to)
+        if whose is None or not whose.agent.queue:
             return
-        text = chosen.agent.unqueue(len(chosen.agent.queue) - 1)
+        text = whose.agent.unqueue(len(whose.agent.queue) - 1)
         if text is not None:
-            self.prompt.put_back(text, "taken back from the queue")
+            self.prompt.put_back(text, "taken back from the queue", message.to)
             self.feed.now()
 
     async def on_key_row_pressed(self, message: KeyRow.Pressed) -> None:
