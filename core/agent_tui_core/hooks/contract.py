@@ -15,6 +15,7 @@ from agent_tui_core.errors import HookError
 from agent_tui_core.hooks.responses import response_text
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
+from agent_tui_core.wire.json_text import too_deep
 
 Point: TypeAlias = Literal[
     "UserPromptSubmit",
@@ -103,6 +104,8 @@ def _blocked(point: Point, errors: str) -> HookAnswer:
 
 def _object(words: str) -> dict[str, Any]:
     try:
+        if too_deep(words):
+            raise ValueError("it is nested too deep")
         value = json.loads(words, object_pairs_hook=_unique, parse_constant=_no_constant)
         json.dumps(value, ensure_ascii=False).encode()  # half a character could be stored and sent nowhere
     except (ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias, get_args
 
 from agent_tui_core.records import dataclass
 from agent_tui_core.tools.external import Accepted, Receipt
+from agent_tui_core.wire.json_text import too_deep
 
 LINE_LIMIT: Final = 16 * 2**20
 """Bytes of one line at most."""
@@ -114,7 +115,7 @@ def refusal_line(words: str) -> bytes:
 
 def _object(line: bytes) -> dict[str, object]:
     try:
-        said = json.loads(line)
+        said = None if too_deep(line.decode("latin-1")) else json.loads(line)
     except (ValueError, RecursionError) as error:
         raise NotUnderstood("this is no JSON") from error
     if not isinstance(said, dict):

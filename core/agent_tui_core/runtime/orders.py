@@ -12,6 +12,7 @@ import msgspec
 from agent_tui_core.agent.approvals import RuleScope
 from agent_tui_core.agent.rule import parse_rule
 from agent_tui_core.text import safe_line
+from agent_tui_core.wire.json_text import too_deep
 
 KINDS: Final = ("prompt", "cancel", "approve", "deny", "quit")
 _SHOWN: Final = 200
@@ -67,6 +68,8 @@ _DECODER: Final = msgspec.json.Decoder(Order)
 def read_order(line: bytes) -> Order:
     """Understand one line; raises ValueError with words for whoever wrote it."""
     try:
+        if too_deep(line.decode()):
+            raise msgspec.DecodeError("it is nested too deep")
         order: Order = _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{safe_line(str(error))[:_SHOWN]}; type is one of {', '.join(KINDS)}") from error

@@ -25,6 +25,8 @@ def resolved_path(raw: str, workspace: Path) -> Path:
         raise ToolError("the path is empty")
     if len(raw) > _LONGEST:
         raise ToolError(f"{visible_text(raw[:200])}… is no usable path: it has {len(raw):,} characters")
+    if "\0" in raw:
+        raise ToolError(f"{visible_text(raw[:200])} is no usable path: it holds a NUL")
     try:
         raw.encode()
         return Path(os.path.realpath(workspace / raw))

@@ -6,11 +6,33 @@ Nothing is promised about the strings: a half of a character in them is for `sur
 from __future__ import annotations
 
 import json
-from typing import NoReturn
+import re
+from typing import Final, NoReturn
 
 import msgspec
 
 from agent_tui_core.blocks import Json
+
+DEEPEST_DOCUMENT: Final = 500
+"""Levels. How many a parser takes differs by Python: 1,000 in 3.11, 10,000 in 3.13. What walks over its value
+in Python ends at 1,000 in each."""
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+
+
+def too_deep(text: str, most: int = DEEPEST_DOCUMENT) -> bool:
+    """Whether a JSON text has more than `most` levels; linear in its length, at once where it is short."""
+    if len(text) <= most or text.count("[") + text.count("{") <= most:
+        return False
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in "[{":
+            depth += 1
+            if depth > most:
+                return True
+        elif token[0] in "]}":
+            depth -= 1
+    return False
 
 
 def decoded(text: str) -> Json:
@@ -18,6 +40,8 @@ def decoded(text: str) -> Json:
 
     msgspec refuses lone surrogates and numbers beyond its range, which are JSON: json reads those.
     """
+    if too_deep(text):
+        raise ValueError("it is nested too deep")
     try:
         usual: Json = msgspec.json.decode(text)
     except (ValueError, RecursionError):
@@ -28,7 +52,7 @@ def decoded(text: str) -> Json:
 def _odd(text: str) -> Json:
     try:
         odd: Json = json.loads(text, parse_constant=_no_constant)
-    except RecursionError:
+    except RecursionError:  # called from far down
         raise ValueError("it is nested too deep") from None
     return odd
 

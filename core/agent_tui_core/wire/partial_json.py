@@ -10,6 +10,7 @@ import math
 import re
 from typing import Any, NoReturn
 
+from agent_tui_core.wire.json_text import too_deep
 from agent_tui_core.wire.surrogates import DEEPEST, mended, mended_object
 
 MOST_OBJECTS = 64
@@ -17,7 +18,6 @@ MOST_OBJECTS = 64
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _ATOM = re.compile(r"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?=[ \t\n\r,\]}])")
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _READABLE = re.compile(r'(?:[^"\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+')
 _LAST_HALF = re.compile(r"[\ud800-\udbff]\Z")
 _SPELT_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -33,7 +33,7 @@ def parse_arguments(raw: str) -> tuple[list[dict[str, Any]], str | None]:
     text = raw.strip(" \t\n\r")
     if text in {"", "null"}:
         return [{}], None
-    if _too_deep(text):
+    if too_deep(text, DEEPEST):
         return [], f"the arguments cannot be used: they are nested more than {DEEPEST} levels deep"
     try:
         objects = _objects(text)
@@ -108,18 +108,6 @@ def _int(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError("a number is out of range")
     return int(digits)
-
-
-def _too_deep(text: str) -> bool:
-    depth = 0
-    for token in _TOKEN.finditer(text):
-        if token[0] in "[{":
-            depth += 1
-            if depth > DEEPEST:
-                return True
-        elif token[0] in "]}":
-            depth -= 1
-    return False
 
 
 def _skip(text: str, at: int) -> int:

@@ -73,6 +73,7 @@ async def test_a_line_is_delivered_and_receipted(tmp_path: Path) -> None:
         json.dumps({"call": CALL, "error": 3}).encode() + b"\n",
         json.dumps({"call": CALL, "result": 1, "error": "both"}).encode() + b"\n",
         b"[" * 200_000 + b"\n",
+        f'{{"call": "{CALL}", "result": {"[" * 600}{"]" * 600}}}\n'.encode(),
     ],
 )
 async def test_what_is_not_understood_is_refused_with_words(tmp_path: Path, line: bytes) -> None:

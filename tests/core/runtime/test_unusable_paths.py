@@ -28,5 +28,5 @@ async def test_a_path_with_a_nul_in_it_is_an_error_that_the_model_reads(tmp_path
     [call] = [entry for entry in transcript.entries if isinstance(entry, ToolEntry)]
     assert call.status == "error"
     assert call.result is not None
-    assert "embedded null byte" in call.result.content
+    assert "it holds a NUL" in call.result.content
     assert transcript.state == "idle"
