@@ -138,7 +138,6 @@ async def test_of_several_agents_the_worst_end_is_the_exit_code(tmp_path: Path) 
         (["hi", "--resume", "../etc"], None, "is no id of a session"),
         (["hi", "--resume", "newest", "-n", "2"], None, "leave out"),
         (["hi", "--theme", "ember"], None, "--theme"),
-        (["hi"], None, "no model is configured"),
     ],
 )
 async def test_what_cannot_be_started_is_exit_code_2_and_one_line(

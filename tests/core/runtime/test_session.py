@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 
 import pytest
 
 from agent_tui_core.agent.approvals import AllowOnce, DenyCall
+from agent_tui_core.agent.policy import Policy
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, plan
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.runtime import connections
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, ProseEntry, ToolEntry, UserEntry
 from agent_tui_core.runtime.session import open_session
 from loopback import DONE, Answer, LoopbackServer, Request, finish, say, text
@@ -149,6 +152,20 @@ async def test_without_a_model_a_server_elsewhere_is_an_error_that_says_what_to_
     with pytest.raises(ConfigError, match="--model"):
         async with open_session(plan(load_settings(None, environ=environ), flags, environ)):
             pass
+
+
+async def test_a_run_without_a_model_and_without_a_local_server_is_refused_with_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        nobody = ("nobody", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        monkeypatch.setattr(connections, "LOCAL_SERVERS", (nobody,))
+        environ = {"AGENT_TUI_DATA_DIR": str(tmp_path / "data")}
+        the_plan = plan(load_settings(None, environ=environ), Flags(workspace=tmp_path), environ)
+        with pytest.raises(ConfigError, match="no model is configured"):
+            async with open_session(the_plan, policy=Policy()):
+                pass
 
 
 async def test_a_demo_workspace_that_is_gone_is_made_anew(tmp_path: Path) -> None:
