@@ -78,6 +78,7 @@ class FaultServer:
         self._tls = tls or {}
         self._scenarios: list[tuple[Step, ...]] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
 
     @property
     def base_url(self) -> str:
@@ -102,10 +103,16 @@ class FaultServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.close()
+        for _ in range(3):  # a connection that was just accepted becomes a task first
+            await asyncio.sleep(0)
         for task in self._tasks:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        for (
+            writer
+        ) in self._writers:  # what nobody reads is never flushed, and 3.12 waits for every connection
+            writer.transport.abort()
         await self._server.wait_closed()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -116,6 +123,7 @@ class FaultServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self.open_now += 1
+        self._writers.add(writer)
         scenario = self._scenarios.pop(0) if self._scenarios else ()
         try:
             if scenario[:1] != (UNREAD,):
