@@ -19,14 +19,18 @@ $(VENV)/.run: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . && touch $@
 
+$(VENV)/.test: $(VENV)/.run pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' && touch $@
+
 $(VENV)/.dev: $(VENV)/.run pyproject.toml
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' && touch $@
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' && touch $@ $(VENV)/.test
 
 run: $(VENV)/.run ## open the dashboard; make run ARGS="--help" passes arguments
 	@$(BIN)/agent-tui $(ARGS)
 
 # Compiled once for four workers and some hundred child processes, whatever the shell says of bytecode.
-test: $(VENV)/.dev ## run the test suite
+# With another Python: make test PYTHON=python3.13 VENV=.venv-3.13
+test: $(VENV)/.test ## run the test suite
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist=worksteal $(ARGS)
 
 check: $(VENV)/.dev ## lint, types, floors and tests: before each commit
@@ -63,4 +67,4 @@ devmode: $(VENV)/.dev ## the suite in Python's development mode, each warning an
 	$(BIN)/python -m pytest -n 4 --dist=worksteal --timeout 300 $(ARGS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache snapshot_report.html
+	rm -rf $(VENV) .venv-3.* build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache snapshot_report.html
