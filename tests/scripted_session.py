@@ -124,8 +124,8 @@ class ScriptedWorker:
     def notice(self, text: str) -> None:
         self.emit(Noticed("info", text))
 
-    def subscribe(self, wake: Callable[[], None] | None = None) -> Subscription:
-        return self.outbox.subscribe(wake)
+    def subscribe(self, wake: Callable[[], None] | None = None, *, most: int | None = None) -> Subscription:
+        return self.outbox.subscribe(wake, most=most)
 
     # --- what a test calls ---
 

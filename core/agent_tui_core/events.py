@@ -274,6 +274,16 @@ class QueueChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class EventsMissed:
+    """This listener did not take its events for too long, and `count` of them were dropped.
+
+    What follows is all that it has to know, from the beginning: forget what was folded before.
+    """
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class PromptReturned:
     """A prompt that was not accepted goes back to the input box, with the reason."""
 
@@ -325,6 +335,7 @@ Body: TypeAlias = (
     | RunEnded
     | StateChanged
     | QueueChanged
+    | EventsMissed
     | PromptReturned
     | Noticed
     | WorkerFailed

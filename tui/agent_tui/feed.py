@@ -95,7 +95,7 @@ class AgentFeed:
         self.returned: list[PromptReturned] = []
         """Prompts that came back and are in no draft yet."""
         self._looked_at = 0
-        self._subscription = agent.subscribe(wake)
+        self._subscription = agent.subscribe(wake, most=None)
 
     @property
     def pulse(self) -> float | None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
+from agent_tui_core.agent.watchers import Watchers
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalRequest
 from agent_tui_core.records import dataclass
@@ -84,7 +85,7 @@ class ApprovalDesk:
         self._remember = remember
         self.rule_problem = rule_problem
         self._questions: dict[str, _Question] = {}
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: Watchers[[]] = Watchers()
 
     @property
     def pending(self) -> tuple[ApprovalRequest, ...]:
@@ -127,7 +128,7 @@ class ApprovalDesk:
 
     def watch(self, wake: Callable[[], None]) -> None:
         """Call `wake` after every change of `pending`; it must only set a flag or schedule."""
-        self._watchers.append(wake)
+        self._watchers.add(wake)
 
     def _settle_covered(self, rule: str) -> int:
         covered = [q for q in self._questions.values() if not q.future.done() and not q.still_asks()]
@@ -136,5 +137,4 @@ class ApprovalDesk:
         return len(covered)
 
     def _changed(self) -> None:
-        for wake in self._watchers:
-            wake()
+        self._watchers.tell()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from agent_tui_core.agent.watchers import Watchers
 from agent_tui_core.config.modes import Mode
 
 
@@ -12,7 +13,7 @@ class AgentMode:
 
     def __init__(self, mode: Mode = "ask") -> None:
         self._mode: Mode = mode
-        self._followers: list[Callable[[Mode], None]] = []
+        self._followers: Watchers[[Mode]] = Watchers()
 
     @property
     def now(self) -> Mode:
@@ -22,10 +23,9 @@ class AgentMode:
     def become(self, mode: Mode) -> None:
         """Change it; calls that run already are not judged again."""
         self._mode = mode
-        for tell in self._followers:
-            tell(mode)
+        self._followers.tell(mode)
 
     def follow(self, tell: Callable[[Mode], None]) -> None:
         """Tell the mode now, and at each change."""
-        self._followers.append(tell)
+        self._followers.add(tell)
         tell(self._mode)

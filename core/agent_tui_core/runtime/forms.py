@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Literal, TypeAlias
 
+from agent_tui_core.agent.watchers import Watchers
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.messages import new_id
 from agent_tui_core.records import dataclass
@@ -43,7 +44,7 @@ class Forms:
 
     def __init__(self) -> None:
         self._waiting: dict[str, tuple[Form, asyncio.Future[JsonObject | None]]] = {}
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: Watchers[[]] = Watchers()
 
     @property
     def pending(self) -> tuple[Form, ...]:
@@ -72,8 +73,7 @@ class Forms:
 
     def watch(self, wake: Callable[[], None]) -> None:
         """Call `wake` after every change; it must only set a flag or schedule."""
-        self._watchers.append(wake)
+        self._watchers.add(wake)
 
     def _changed(self) -> None:
-        for wake in self._watchers:
-            wake()
+        self._watchers.tell()

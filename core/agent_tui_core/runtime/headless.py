@@ -112,7 +112,7 @@ class Headless:
     def _listen(self) -> None:
         """Follow every agent from now on; of what a resumed one tells of its past only notices are new."""
         for worker in self._session.workers:
-            subscription = worker.subscribe(self._awake.set)
+            subscription = worker.subscribe(self._awake.set, most=None)
             self._listening.append((worker, subscription))
             for event in subscription.take():
                 if isinstance(event.body, Noticed | PromptReturned):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from agent_tui_core.agent.watchers import Watchers
 from agent_tui_core.runtime.worker import Worker
 
 CLOSING_TIME = 5.0
@@ -19,7 +20,7 @@ class Supervisor:
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: Watchers[[]] = Watchers()
 
     @property
     def workers(self) -> tuple[Worker, ...]:
@@ -49,7 +50,7 @@ class Supervisor:
 
     def watch(self, wake: Callable[[], None]) -> None:
         """Call `wake` when agents come or go; it must only set a flag or schedule."""
-        self._watchers.append(wake)
+        self._watchers.add(wake)
 
     async def close(self) -> None:
         """End all agents, in a bounded time; what waits for somebody outside can go on in a later life."""
@@ -66,5 +67,4 @@ class Supervisor:
             log.error("%d agents did not end within %g s", len(late), CLOSING_TIME)
 
     def _changed(self) -> None:
-        for wake in self._watchers:
-            wake()
+        self._watchers.tell()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agent_tui_core.agent.conversation import Conversation
@@ -16,6 +16,7 @@ from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import (
     AgentState,
     CompactionUndone,
+    Event,
     Noticed,
     PromptReturned,
     QueueChanged,
@@ -28,7 +29,7 @@ from agent_tui_core.messages import new_id
 from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.journal import WorkerJournal
-from agent_tui_core.runtime.outbox import Outbox, Subscription
+from agent_tui_core.runtime.outbox import MOST_UNREAD, Outbox, Subscription
 from agent_tui_core.runtime.prompting import Prompting
 from agent_tui_core.runtime.resume import Happened, LeftOpen
 from agent_tui_core.runtime.revival import GoesOn, Revival, nothing_goes_on
@@ -208,14 +209,22 @@ class Worker:
         """Say something in the agent's pane."""
         self._journal.emit(Noticed("info", text))
 
-    def subscribe(self, wake: Callable[[], None] | None = None) -> Subscription:
-        """Hear of everything: what happened so far comes first."""
-        subscription = self._outbox.subscribe(wake)
-        for event in self._journal.told():
-            subscription.push(event)
-        for body in (self._journal.activity.snapshot(), QueueChanged(self.queue)):
-            subscription.push(self._outbox.latest(body))
+    def subscribe(
+        self, wake: Callable[[], None] | None = None, *, most: int | None = MOST_UNREAD
+    ) -> Subscription:
+        """Hear of everything: what happened so far comes first.
+
+        `wake` is called when something waits; it should set a flag or schedule. Who leaves more than `most`
+        events untaken misses them: the next `take` begins with an `EventsMissed` and tells all anew.
+        """
+        subscription = self._outbox.subscribe(wake, most=most, resync=self._told)
+        subscription.begin_with(self._told())
         return subscription
+
+    def _told(self) -> Iterator[Event]:
+        yield from self._journal.told()
+        for body in (self._journal.activity.snapshot(), QueueChanged(self.queue)):
+            yield self._outbox.latest(body)
 
     async def idle(self) -> None:
         """Wait until no run is going on."""
