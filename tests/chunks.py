@@ -9,6 +9,7 @@ from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import Message
 from agent_tui_core.wire.accumulator import Accumulator
 from agent_tui_core.wire.openai import ChatStream
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.sse import ServerSentEvent
 
 TOOLS = ("Read", "Bash", "get_weather")
@@ -41,7 +42,9 @@ DONE = sse("[DONE]")
 STOP = delta("stop")
 
 
-def run(*events: ServerSentEvent, tools: tuple[str, ...] = TOOLS, think: bool = False) -> list[StreamEvent]:
+def run(
+    *events: ServerSentEvent, tools: tuple[str, ...] = TOOLS, think: ThinkTags = True
+) -> list[StreamEvent]:
     stream = ChatStream(tools, think_tags=think)
     return [out for event in events for out in stream.feed(event)] + stream.close()
 

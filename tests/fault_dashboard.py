@@ -235,15 +235,15 @@ class Table:
     async def _look(self, fault: AnyFault) -> None:
         """What a person reads: words for the state and the reason, no traceback, no key."""
         await self.driver.drawn()
-        says = "".join(fault.says.split()).casefold() if fault.end == "failed" else ""
+        says = "".join(fault.says.split()).casefold() if fault.end in {"failed", "retried"} else ""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2):
                 while says not in "".join(self.driver.text().split()).replace("│", "").casefold():
                     await self.driver.drawn()
                 says = ""
         screen = " ".join(self.driver.text().replace("│", " ").split())
+        self._hold(fault, "words", not says, screen[-300:])
         if fault.end == "failed":
-            self._hold(fault, "words", not says, screen[-300:])
             self._hold(fault, "state in words", "failed" in screen, screen[:200])
         for forbidden in ("Traceback", SECRET, "\x1b"):
             self._hold(fault, f"no {forbidden!r} on the screen", forbidden not in screen, screen[:400])

@@ -60,7 +60,7 @@ def _transport() -> list[Fault]:
         ("silence after [DONE]", (chunked(WHOLE, end=False), HANG), "completed", "", "Hello."),
         ("every byte in a packet of its own", (Drip(chunked(WHOLE)),), "completed", "", "Hello."),
         ("the answer in two packets, late", (GOOD[:200], 0.1, GOOD[200:]), "completed", "", "All well."),
-        ("a call cut off", (chunked(CALL[:-40], end=False), CLOSE), "failed", "broke before the answer", ""),
+        ("a call cut off", (chunked(CALL, CALL[:40], end=False), CLOSE), "retried", "withdrawn", ""),
     ]
     return [Fault("transport", *row) for row in rows]
 

@@ -62,6 +62,7 @@ def stream_faults() -> list[Fault]:
             "no chunk of an answer",
             "Half a sen",
         ),
+        ("junk for the first chunk", (chunked(b"data: {junk}\n\n"),), "retried", "", ""),
         (
             "JSON that is no object",
             (chunked(CUT, b"data: [1, 2]\n\n", finish(), DONE),),

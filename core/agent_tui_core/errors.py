@@ -94,6 +94,11 @@ class StreamTruncated(ProviderError):
 class StreamMalformed(ProviderError):
     """Bytes that are no stream of the protocol that was expected."""
 
+    def __init__(self, message: str, *, retryable: bool = False) -> None:
+        """`retryable` is for a slip within such a stream: another protocol is the same the next time."""
+        super().__init__(message)
+        self.retryable = retryable
+
 
 class PromptBlocked(AgentTuiError):
     """A UserPromptSubmit hook refused the prompt; nothing was sent and nothing was stored."""

@@ -84,7 +84,10 @@ class RequestStarted:
 
 @dataclass(frozen=True, slots=True)
 class RequestRetrying:
-    """The request failed before anything came and will be made again after `delay` seconds."""
+    """The request failed before any text came and will be made again after `delay` seconds.
+
+    Reasoning and pieces of calls that came of it are void.
+    """
 
     attempt: int
     attempts: int

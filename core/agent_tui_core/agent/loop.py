@@ -212,7 +212,7 @@ class Loop:
     async def _stream(self, run: Run) -> None:
         attempt = rooms = 0
         while True:
-            run.reply = Accumulator()
+            run.usage, run.reply = run.usage.plus(run.reply.usage), Accumulator()
             self._journal.emit(RequestStarted(self._settings.model, run.iterations))
             try:
                 request = self._settings.request(self._conversation.for_request())
@@ -223,7 +223,7 @@ class Loop:
                     raise
                 rooms += 1
             except ProviderError as error:
-                if run.reply.started:
+                if run.reply.spoken:  # of calls nothing ran: the answer was not whole
                     raise
                 attempt = await self._requesting.wait_after(error, attempt)
 

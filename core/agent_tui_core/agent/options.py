@@ -15,7 +15,7 @@ from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool
-from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
+from agent_tui_core.wire.protocols import PROTOCOLS, ThinkTags, WireProtocol
 
 _UNNAMED = "default"
 """Asked for where a server is named and no model: servers with one model take any name."""
@@ -63,8 +63,8 @@ class AgentOptions:
     """Where tools work; None is the current folder."""
     protocol: WireProtocol = "chat"
     """What the server speaks: "chat" (completions), "anthropic" (Messages) or "responses" (OpenAI's)."""
-    think_tags: bool = False
-    """Text that begins with `<think>` is reasoning."""
+    think_tags: ThinkTags = True
+    """Text that begins with `<think>` is reasoning; "open": also without that tag, up to `</think>`."""
     thinking: bool = False
     """Ask for reasoning, where the protocol can."""
     provider: ModelProvider | None = None

@@ -26,4 +26,26 @@ class Exactly:
         return schema
 
 
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Makes pydantic take one of these values and no other (1 is not true), and name them when it refuses."""
+
+    values: tuple[str | bool, ...]
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: Callable[[object], dict[str, Any]]
+    ) -> dict[str, Any]:
+        return {"type": "function-plain", "function": {"type": "no-info", "function": self._checked}}
+
+    def _checked(self, value: object) -> object:
+        from pydantic_core import PydanticKnownError
+
+        if any(type(value) is type(known) and value == known for known in self.values):
+            return value
+        *most, last = (
+            f"'{known}'" if isinstance(known, str) else str(known).lower() for known in self.values
+        )
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(most)} or {last}"})
+
+
 Switch: TypeAlias = Annotated[bool, Exactly()]

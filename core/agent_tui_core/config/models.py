@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import Annotated, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from agent_tui_core.config.bounds import Exactly, Switch
+from agent_tui_core.config.bounds import Exactly, OneOf, Switch
 from agent_tui_core.config.equipment import (
     ExternalToolSettings,
     HookPoint,
@@ -24,7 +24,7 @@ from agent_tui_core.config.equipment import (
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.protocols import WireProtocol
+from agent_tui_core.wire.protocols import ThinkTags, WireProtocol
 
 DEFAULT_TOOL_ITERATIONS: Final = 25
 DEFAULT_PROFILE: Final = "default"
@@ -37,6 +37,7 @@ _SECRET: Final = re.compile(r"(?:^|&)[^=]*(?:key|token|secret|password|sig)[^=&]
 Iterations: TypeAlias = Annotated[int, Exactly(1, 10_000)]
 Tokens: TypeAlias = Annotated[int, Exactly(1, 100_000_000)]
 Temperature: TypeAlias = Annotated[float, Exactly(0, 2)]
+ThinkTagsSetting: TypeAlias = Annotated[ThinkTags, OneOf((True, False, "open"))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +52,8 @@ class ProviderSettings:
     models: tuple[str, ...] = ()
     """The first one is used where an agent names none."""
     protocol: WireProtocol = "chat"
-    think_tags: Switch = False
-    """Text that begins with `<think>` is reasoning, for servers that do not tell them apart."""
+    think_tags: ThinkTagsSetting = True
+    """Text that begins with `<think>` is reasoning; "open": the model's template writes that tag itself."""
     thinking: Switch = False
     """Ask for thinking (Anthropic) or for summaries of it (Responses)."""
 

@@ -14,7 +14,7 @@ from agent_tui_core.config.models import ProviderSettings, Settings, base_url_pr
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.protocols import WireProtocol
+from agent_tui_core.wire.protocols import ThinkTags, WireProtocol
 
 OPENAI_BASE_URL: Final = "https://api.openai.com/v1"
 OPENAI_MODEL: Final = "gpt-4.1-mini"
@@ -37,7 +37,7 @@ class ProviderProfile:
     api_key_env: str | None
     models: tuple[str, ...]
     protocol: WireProtocol = "chat"
-    think_tags: bool = False
+    think_tags: ThinkTags = True
     thinking: bool = False
 
 

@@ -24,6 +24,7 @@ from agent_tui_core.wire.anthropic import (
     Thinking,
     request_body,
 )
+from agent_tui_core.wire.protocols import ThinkTags
 
 API_VERSION: Final = "2023-06-01"
 _MOST_MODELS: Final = "1000"
@@ -55,7 +56,7 @@ class AnthropicProvider(ServedProvider):
         base_url: str,
         api_key: str | None = None,
         *,
-        think_tags: bool = False,
+        think_tags: ThinkTags = True,
         thinking: bool = False,
     ) -> None:
         """`thinking` asks for it, in the way that the model takes; `think_tags` is for local servers (P8).

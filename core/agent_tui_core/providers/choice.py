@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from agent_tui_core.providers.base import ModelProvider
-from agent_tui_core.wire.protocols import WireProtocol
+from agent_tui_core.wire.protocols import ThinkTags, WireProtocol
 
 if TYPE_CHECKING:
     import httpx
@@ -17,7 +17,7 @@ def make_provider(
     base_url: str,
     api_key: str | None,
     *,
-    think_tags: bool = False,
+    think_tags: ThinkTags = True,
     thinking: bool = False,
 ) -> ModelProvider:
     """Make the provider for a server; raises `ConfigError` when its address or key cannot be used.

@@ -15,6 +15,7 @@ from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import ModelRequest
 from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, bearer
 from agent_tui_core.wire.openai import ChatStream, request_body
+from agent_tui_core.wire.protocols import ThinkTags
 
 
 class OpenAIProvider(ServedProvider):
@@ -26,7 +27,7 @@ class OpenAIProvider(ServedProvider):
         base_url: str,
         api_key: str | None = None,
         *,
-        think_tags: bool = False,
+        think_tags: ThinkTags = True,
     ) -> None:
         """`think_tags`: text that begins with `<think>` is reasoning (P8).
 

@@ -17,6 +17,7 @@ from agent_tui_core.events import StreamEvent
 from agent_tui_core.messages import ModelRequest
 from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, bearer
 from agent_tui_core.records import dataclass
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.responses import ResponsesStream, request_body
 
 
@@ -37,7 +38,7 @@ class ResponsesProvider(ServedProvider):
         base_url: str,
         api_key: str | None = None,
         *,
-        think_tags: bool = False,
+        think_tags: ThinkTags = True,
         thinking: bool = False,
     ) -> None:
         """`thinking` asks for summaries of the reasoning; `think_tags` is for local servers (P8).

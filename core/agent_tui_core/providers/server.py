@@ -27,6 +27,7 @@ from agent_tui_core.providers.http import (
 )
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.answer import AnswerStream
+from agent_tui_core.wire.protocols import ThinkTags
 
 MAX_MODELS: Final = 1000
 MAX_MODEL_NAME: Final = 200
@@ -93,7 +94,7 @@ class ModelServer:
 class ServedProvider(ModelProvider):
     """What providers of all protocols have in common: one server, and nothing to release."""
 
-    def __init__(self, server: ModelServer, *, has_key: bool, think_tags: bool) -> None:
+    def __init__(self, server: ModelServer, *, has_key: bool, think_tags: ThinkTags) -> None:
         self._server = server
         self._has_key = has_key
         self._think_tags = think_tags

@@ -27,7 +27,7 @@ from agent_tui_core.providers.demo_cast import DEMO_BASE_URL
 from agent_tui_core.providers.later import LaterProvider
 from agent_tui_core.providers.ports import LOCAL_SERVERS, listening
 from agent_tui_core.records import dataclass
-from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
+from agent_tui_core.wire.protocols import PROTOCOLS, ThinkTags, WireProtocol
 
 if TYPE_CHECKING:
     import httpx
@@ -45,7 +45,7 @@ class Connection:
     base_url: str
     model: str
     protocol: WireProtocol = "chat"
-    think_tags: bool = False
+    think_tags: ThinkTags = True
     thinking: bool = False
 
 
@@ -228,5 +228,6 @@ def _as_stored(name: str, base_url: str, stored: JsonObject) -> ProviderProfile:
     """A local server that is not configured, as it was asked before; it takes no key."""
     spoken = stored.get("protocol")
     protocol: WireProtocol = next((known for known in PROTOCOLS if known == spoken), "chat")
-    think_tags, thinking = (stored.get(key) is True for key in ("think_tags", "thinking"))
-    return ProviderProfile(name, base_url, None, (), protocol, think_tags, thinking)
+    said = stored.get("think_tags")
+    think_tags: ThinkTags = "open" if said == "open" else said is not False
+    return ProviderProfile(name, base_url, None, (), protocol, think_tags, stored.get("thinking") is True)

@@ -198,6 +198,7 @@ class Transcript:
 
     def _begin_answer(self) -> None:
         self._close_tail(cut=True)
+        self._withdraw("withdrawn: the answer broke off in this call, and the request is made again")
         self._answer_from = len(self.entries)
         self._calls.clear()
         self._streamed = False
@@ -257,11 +258,14 @@ class Transcript:
                 return
 
     def _drop_unfinished(self, message: Message) -> None:
-        kept = len(message.tool_uses)
+        self._withdraw("the answer broke off before this call was whole", first=len(message.tool_uses))
+
+    def _withdraw(self, reason: str, *, first: int = 0) -> None:
+        """Say of calls that never became whole that they do not run, from the place `first` on."""
         for call, index in list(self._calls.items()):
             entry = self.entries[index]
-            if call >= kept and isinstance(entry, ToolEntry) and not entry.key:
-                entry.status, entry.reason = "not_run", "the answer broke off before this call was whole"
+            if call >= first and isinstance(entry, ToolEntry) and not entry.key:
+                entry.status, entry.reason = "not_run", reason
                 self.dirty.add(index)
                 del self._calls[call]
 

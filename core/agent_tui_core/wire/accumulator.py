@@ -88,6 +88,11 @@ class Accumulator:
             case _:
                 assert_never(event)
 
+    @property
+    def spoken(self) -> bool:
+        """Whether text came that a person could read; reasoning and calls are none."""
+        return any(isinstance(part, _Words) and "".join(part.pieces).strip() for part in self._parts)
+
     def message(self, *, stop_reason: StopReason | None = None) -> Message | None:
         """Return what came as a message; None when there is nothing to keep.
 

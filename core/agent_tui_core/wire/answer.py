@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Literal, Protocol
 
+from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ProviderError, StreamMalformed, StreamTruncated
 from agent_tui_core.events import (
     AnswerEnded,
@@ -22,6 +23,7 @@ from agent_tui_core.events import (
 from agent_tui_core.messages import StopReason, Usage
 from agent_tui_core.wire.call_pieces import CallPieces
 from agent_tui_core.wire.json_text import decoded
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.refusals import refusal_of
 from agent_tui_core.wire.sse import ServerSentEvent, SseParser
 from agent_tui_core.wire.surrogates import mended
@@ -61,7 +63,7 @@ class AnswerStream(Protocol):
 class AnswerReader(ABC):
     """An `AnswerStream` but for the reading of one event."""
 
-    def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
+    def __init__(self, tool_names: Collection[str] = (), *, think_tags: ThinkTags = True) -> None:
         self.done = False
         """The end mark came, or an error: nothing that follows counts."""
         self.failed: ProviderError | None = None
@@ -193,6 +195,14 @@ class AnswerReader(ABC):
             for settled, piece in self._prose.feed(kind, text):
                 events.append(TextDelta(piece) if settled == "text" else ReasoningDelta(piece))
 
+    def _take_calls(self, delta: JsonObject, events: list[StreamEvent]) -> list[ToolUseDelta]:
+        """Read pieces of calls, after the words before them that still waited."""
+        calls = self._calls.feed(delta)
+        if calls:
+            self._started = True
+            events += self._settled(self._prose.settle())
+        return calls
+
     def _report(self, usage: Usage, events: list[StreamEvent]) -> None:
         largest = self._usage.maximum(usage)
         if largest != self._usage:
@@ -248,10 +258,11 @@ def _join(kept: list[StreamEvent], pieces: list[str]) -> None:
     pieces.clear()
 
 
-def no_chunk(data: str, why: str) -> StreamMalformed:
-    """Return the error for data that is no part of an answer."""
+def no_chunk(data: str, why: str, *, retryable: bool = False) -> StreamMalformed:
+    """Return the error for data that is no part of an answer; `retryable` when it is no JSON at all."""
     quoted = data if len(data) <= _MOST_QUOTED else data[:_MOST_QUOTED] + "…"
-    return StreamMalformed(f"the server sent what is no chunk of an answer ({why}): {mended(quoted)}")
+    words = f"the server sent what is no chunk of an answer ({why}): {mended(quoted)}"
+    return StreamMalformed(words, retryable=retryable)
 
 
 def _nothing_came(stop_reason: StopReason) -> str:

@@ -16,7 +16,9 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason, Usage
 from agent_tui_core.records import dataclass
+from agent_tui_core.wire.json_text import place_in
 from agent_tui_core.wire.opaque import tagged
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.surrogates import mended
 from agent_tui_core.wire.typed_stream import TypedReader, object_of, string_of
 from agent_tui_core.wire.usage import count
@@ -44,7 +46,7 @@ class MessagesStream(TypedReader):
     `message_delta` has the stop reason, `message_stop` is the end. `ping` and `error` may stand anywhere.
     """
 
-    def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
+    def __init__(self, tool_names: Collection[str] = (), *, think_tags: ThinkTags = True) -> None:
         super().__init__(tool_names, think_tags=think_tags)
         self._open: dict[int, _Block] = {}
         self._counts: dict[str, int] = {}
@@ -135,8 +137,7 @@ class MessagesStream(TypedReader):
         return events
 
     def _call(self, piece: JsonObject, events: list[StreamEvent]) -> None:
-        self._started = True
-        events += self._calls.feed({"tool_calls": [piece]})
+        events += self._take_calls({"tool_calls": [piece]}, events)
 
     def _read_reason(self, delta: JsonObject) -> None:
         reason = delta.get("stop_reason")
@@ -172,5 +173,4 @@ class MessagesStream(TypedReader):
 
 
 def _place(chunk: JsonObject) -> int:
-    index = chunk.get("index")
-    return index if isinstance(index, int) else 0
+    return place_in(chunk.get("index")) or 0

@@ -14,12 +14,15 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ToolUseDelta
 from agent_tui_core.messages import new_id
 from agent_tui_core.records import dataclass
+from agent_tui_core.wire.json_text import place_in
 from agent_tui_core.wire.partial_json import parse_arguments
 from agent_tui_core.wire.surrogates import HalfKeeper, mended, mended_object
 
 _SENT_BACK: Final = ("extra_content", "thought_signature", "provider_specific_fields")
 """Fields of a call that its provider wants back unread."""
 _LEGACY: Final = "function_call"
+_CUSTOM_BEGIN: Final = '{"input": "'
+_CUSTOM_END: Final = '"}'
 
 
 @dataclass(slots=True)
@@ -30,6 +33,8 @@ class _Call:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     half: HalfKeeper = field(default_factory=HalfKeeper)
+    is_custom: bool = False
+    """Its input is free text, which becomes `{"input": …}`, piece by piece."""
 
 
 class CallPieces:
@@ -50,7 +55,9 @@ class CallPieces:
         """Read `tool_calls` of a delta, or the `function_call` that older servers send."""
         pieces, legacy = delta.get("tool_calls"), delta.get(_LEGACY)
         if isinstance(pieces, list) and pieces:
-            read = [self._take(_index(piece), piece) for piece in pieces if isinstance(piece, dict)]
+            read = [
+                self._take(place_in(piece.get("index")), piece) for piece in pieces if isinstance(piece, dict)
+            ]
         elif isinstance(legacy, dict):
             read = [self._take(_LEGACY, {"function": legacy})]
         else:
@@ -60,11 +67,12 @@ class CallPieces:
     def close(self) -> Iterator[ToolUseDelta]:
         """Return what waited for the other half of a character."""
         for call in self._calls:
-            if last := call.half.close():
+            if last := call.half.close() + (_CUSTOM_END if call.is_custom else ""):
                 yield ToolUseDelta(call.place, call.id, call.name, last)
 
     def _take(self, index: int | str | None, piece: JsonObject) -> ToolUseDelta | None:
-        function = piece.get("function")
+        custom = piece.get("custom")
+        function = custom if isinstance(custom, dict) else piece.get("function")
         function = function if isinstance(function, dict) else {}
         name = mended(_string(function.get("name"))).strip()
         arguments = _argument_text(function.get("arguments"))
@@ -76,6 +84,8 @@ class CallPieces:
         if wire_id and not call.wire_id:
             self._adopt(call, wire_id)
         call.name = self._joined(call.name, name)
+        if function is custom:
+            arguments = _custom_text(call, custom.get("input"))
         arguments = call.half.feed(arguments)
         if arguments:
             call.arguments.append(arguments)
@@ -130,9 +140,11 @@ class CallPieces:
         return joined if any(known.startswith(joined) for known in self._tool_names) else name
 
 
-def _index(piece: JsonObject) -> int | None:
-    value = piece.get("index")
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def _custom_text(call: _Call, value: Json) -> str:
+    """Return the next piece of `{"input": …}`; escaped, so that halves of characters meet in it again."""
+    begin = "" if call.is_custom else _CUSTOM_BEGIN
+    call.is_custom = True
+    return begin + json.dumps(_argument_text(value))[1:-1]
 
 
 def _string(value: Json) -> str:

@@ -14,6 +14,7 @@ from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason
 from agent_tui_core.wire.answer import DONE, TOGETHER, AnswerReader, no_chunk
 from agent_tui_core.wire.json_text import decoded
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
 from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended, mended_json
@@ -21,6 +22,8 @@ from agent_tui_core.wire.thinking import prose, reasoning, reasoning_details
 from agent_tui_core.wire.usage import usage_in
 from agent_tui_core.wire.usual_chunk import usual_text, usual_texts
 
+_FIRST: Final = (None, 0, "0")
+"""How the first choice is numbered; some servers write numbers as strings."""
 _PATIENCE: Final = 8
 """Unusual chunks in a row after which an answer's chunks are not tried as usual ones any more."""
 _LENGTH: Final = frozenset(
@@ -74,7 +77,7 @@ class ChatStream(AnswerReader):
     of llama.cpp's `error:` field.
     """
 
-    def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
+    def __init__(self, tool_names: Collection[str] = (), *, think_tags: ThinkTags = True) -> None:
         super().__init__(tool_names, think_tags=think_tags)
         self._sends_back_content = False
         self._unusual = 0
@@ -133,7 +136,7 @@ class ChatStream(AnswerReader):
         elif data.strip().removeprefix("data:").strip() == DONE:
             self.done = True
         elif lines:
-            raise no_chunk(data, str(error)) from error
+            raise no_chunk(data, str(error), retryable=True) from error
 
     def _read_chunk(self, chunk: Json, events: list[StreamEvent]) -> None:
         if isinstance(chunk, dict):
@@ -169,10 +172,7 @@ class ChatStream(AnswerReader):
         self._read_reasoning(delta, events)
         for kind, text in prose(delta):
             self._say(kind, text, events)
-        calls = self._calls.feed(delta)
-        if calls:
-            self._started = True
-            events += calls
+        events += self._take_calls(delta, events)
 
     def _read_reasoning(self, delta: JsonObject, events: list[StreamEvent]) -> None:
         text, source = reasoning(delta)
@@ -217,7 +217,7 @@ def _first_choice(choices: Json) -> JsonObject | None:
     if not isinstance(choices, list):
         return None
     for choice in choices:
-        if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
+        if isinstance(choice, dict) and choice.get("index") in _FIRST:
             return choice
     return None
 

@@ -17,6 +17,7 @@ DEEPEST_DOCUMENT: Final = 500
 """Levels. How many a parser takes differs by Python: 1,000 in 3.11, 10,000 in 3.13. What walks over its value
 in Python ends at 1,000 in each."""
 
+_PLACE: Final = re.compile(r"[0-9]{1,9}")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 
 
@@ -47,6 +48,16 @@ def decoded(text: str) -> Json:
     except (ValueError, RecursionError):
         return _odd(text)
     return usual
+
+
+def place_in(value: Json) -> int | None:
+    """Return a number that says where something stands, also where it is a string; None if it is none.
+
+    It is a name for what came before under the same number, so that a huge one allocates nothing.
+    """
+    if isinstance(value, str):
+        return int(value) if _PLACE.fullmatch(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _odd(text: str) -> Json:

@@ -29,14 +29,14 @@ def parse_arguments(raw: str) -> tuple[list[dict[str, Any]], str | None]:
     """Return the objects that the raw arguments of one call mean, or no object and why they are broken.
 
     Empty, white space and `null` mean `{}`; a leading `{}` before more is dropped; equal objects count once.
+    Small models are met half-way: a string that holds one whole object is decoded once, and control
+    characters stand for themselves in strings.
     """
     text = raw.strip(" \t\n\r")
     if text in {"", "null"}:
         return [{}], None
-    if too_deep(text, DEEPEST):
-        return [], f"the arguments cannot be used: they are nested more than {DEEPEST} levels deep"
     try:
-        objects = _objects(text)
+        objects = [_encoded_twice(text)] if text.startswith('"') else _objects(text)
     except (ValueError, RecursionError) as error:
         return [], f"the arguments cannot be used: {error}"
     while len(objects) > 1 and not objects[0]:
@@ -51,16 +51,31 @@ def partial_object(raw: str) -> dict[str, Any]:
     """Return what can be read of a JSON object that may be cut anywhere; never raises.
 
     A string that is cut is there as far as it came; a key, number or word that is cut is not. Nothing
-    readable is `{}`.
+    readable is `{}`. Of an object that was encoded twice, what its string holds is read.
     """
+    at = _skip(raw, 0)
+    if raw.startswith('"', at):
+        raw, _ = _Reader(raw).string_from(at)
     value, end = _Reader(raw).object_from(_skip(raw, 0))
     if not value and end is not None and raw.startswith("{", _skip(raw, end)):
         value, _ = _Reader(raw).object_from(_skip(raw, end))
     return value
 
 
+def _encoded_twice(text: str) -> dict[str, Any]:
+    """Return the one whole object that a JSON string holds."""
+    inner: str = json.loads(text, strict=False)
+    objects = _objects(inner.strip(" \t\n\r")) if inner.lstrip(" \t\n\r").startswith("{") else []
+    if len(objects) != 1:
+        raise ValueError("they are a string, not an object")
+    return objects[0]
+
+
 def _objects(text: str) -> list[dict[str, Any]]:
+    if too_deep(text, DEEPEST):
+        raise ValueError(f"they are nested more than {DEEPEST} levels deep")
     decoder = json.JSONDecoder(
+        strict=False,
         object_pairs_hook=_without_duplicates,
         parse_constant=_no_constant,
         parse_float=_finite,
@@ -132,7 +147,7 @@ class _Reader:
             self._depth -= 1
             return value, at + 1
         while text.startswith('"', at):
-            key, end = self._string_from(at)
+            key, end = self.string_from(at)
             colon = None if end is None else _skip(text, end)
             if colon is None or not text.startswith(":", colon):
                 return value, None
@@ -176,7 +191,7 @@ class _Reader:
     def _value_from(self, at: int) -> tuple[Any, int | None]:
         first = self._text[at : at + 1]
         if first == '"':
-            return self._string_from(at)
+            return self.string_from(at)
         if first == "{":
             return self.object_from(at)
         if first == "[":
@@ -186,7 +201,7 @@ class _Reader:
             return _NOTHING, None
         return json.loads(atom[0]), atom.end()
 
-    def _string_from(self, at: int) -> tuple[str, int | None]:
+    def string_from(self, at: int) -> tuple[str, int | None]:
         """Read the string whose opening quote is at `at`."""
         text = self._text
         body = _READABLE.match(text, at + 1)

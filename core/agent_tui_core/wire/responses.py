@@ -102,10 +102,13 @@ def _assistant_items(message: Message, ids: CallIds, *, thoughts: bool) -> list[
 
     The API checks pairs by id: "reasoning was provided without its required following item", "message was
     provided without its required reasoning item". So ids go back only where all reasoning does, and reasoning
-    only where something follows it: not in an answer that was cut.
+    only where something follows it: not in an answer that was cut. A custom call, which nobody offered, goes
+    back as a call of a function, without the id of its kind.
     """
     reasoned = [fields for block in message.blocks if (fields := _reasoning_fields(block)) is not None]
-    paired = thoughts and message.stop_reason not in _CUT and all(map(_is_self_contained, reasoned))
+    custom = any((own("responses", use.opaque) or {}).get("custom") for use in message.tool_uses)
+    whole = message.stop_reason not in _CUT and not custom
+    paired = thoughts and whole and all(map(_is_self_contained, reasoned))
     items: list[Item] = []
     head: JsonObject = {}
     for block in message.blocks:

@@ -15,7 +15,9 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason
 from agent_tui_core.records import dataclass
+from agent_tui_core.wire.json_text import place_in
 from agent_tui_core.wire.opaque import tagged
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
 from agent_tui_core.wire.surrogates import mended
 from agent_tui_core.wire.typed_stream import TypedReader, object_of, string_of
@@ -26,7 +28,9 @@ _WHOLE: Final = "response"
 _LENGTH: Final = frozenset({"max_output_tokens", "max_tokens", "incomplete"})
 _FILTERED: Final = frozenset({"content_filter"})
 _FAILED: Final = frozenset({"failed", "cancelled"})
-_ENDS: Final = frozenset({"completed", "incomplete"})
+_ENDS: Final = ("incomplete", "completed")
+"""The worse one first: an event `response.completed` may hold a response that is incomplete."""
+_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
 _SENT_BACK: Final = ("type", "id", "summary", "content", "encrypted_content")
 """The fields of a reasoning item that a request may hold; its status it may not."""
 
@@ -52,11 +56,13 @@ class ResponsesStream(TypedReader):
     `[DONE]`. What never came as deltas is taken from the whole item.
     """
 
-    def __init__(self, tool_names: Collection[str] = (), *, think_tags: bool = False) -> None:
+    def __init__(self, tool_names: Collection[str] = (), *, think_tags: ThinkTags = True) -> None:
         super().__init__(tool_names, think_tags=think_tags)
         self._items: dict[int | str, _Item] = {}
         self._begun = 0
         self._reasoned = False
+        self._cut = False
+        """A call says of itself that it is incomplete."""
 
     def _kind(self, chunk: JsonObject) -> Json:
         return _WHOLE if chunk.get("object") == _WHOLE else super()._kind(chunk)
@@ -73,12 +79,13 @@ class ResponsesStream(TypedReader):
                 self._word("reasoning", kind.removesuffix(".delta"), self._item(chunk), delta, events)
             case "reasoning_summary_part.added":
                 self._begin_part(chunk, events)
-            case "function_call_arguments.delta":
-                self._argue(self._item(chunk), delta, events)
-            case "function_call_arguments.done":
-                item = self._item(chunk)
-                if not item.argued:
-                    self._argue(item, string_of(chunk.get("arguments")), events)
+            case (
+                "function_call_arguments.delta"
+                | "function_call_arguments.done"
+                | "custom_tool_call_input.delta"
+                | "custom_tool_call_input.done"
+            ) as name:
+                self._read_arguments(name, chunk, events)
             case "output_item.added":
                 self._begin(self._item(chunk), object_of(chunk.get("item")), events)
             case "output_item.done":
@@ -92,9 +99,9 @@ class ResponsesStream(TypedReader):
 
     def _item(self, chunk: JsonObject) -> _Item:
         """The item that an event is about: by its place in the answer, where it is given, else by its id."""
-        index, within = chunk.get("output_index"), object_of(chunk.get("item"))
+        index, within = place_in(chunk.get("output_index")), object_of(chunk.get("item"))
         named = string_of(chunk.get("item_id") or within.get("id"))
-        key: int | str = index if isinstance(index, int) else named
+        key: int | str = named if index is None else index
         item = self._items.get(key) or (self._items.get(named) if named else None)
         if item is None:
             item = _Item(self._begun)
@@ -106,7 +113,7 @@ class ResponsesStream(TypedReader):
 
     def _begin(self, item: _Item, said: JsonObject, events: list[StreamEvent]) -> None:
         kind = said.get("type")
-        if kind == "function_call":
+        if isinstance(kind, str) and kind in _CALLS:
             self._open_call(item, said, events)
         elif kind == "message" and not item.headed and (self._reasoned or said.get("phase")):
             item.headed = True
@@ -117,10 +124,13 @@ class ResponsesStream(TypedReader):
         if item.ended:
             return
         match said.get("type"):
-            case "function_call":
+            case "function_call" | "custom_tool_call" as kind:
                 self._open_call(item, said, events)
+                is_custom = kind == "custom_tool_call"
                 if not item.argued:
-                    self._argue(item, string_of(said.get("arguments")), events)
+                    whole = string_of(said.get("input" if is_custom else "arguments"))
+                    self._argue(item, whole, events, is_custom=is_custom)
+                self._cut |= said.get("status") == "incomplete"
             case "message":
                 if not item.spoken:
                     self._begin(item, said, events)
@@ -156,19 +166,32 @@ class ResponsesStream(TypedReader):
         if item.called:
             return
         item.called = self._started = True
-        function: JsonObject = {"name": said.get("name")}
-        piece: JsonObject = {"index": item.place, "id": said.get("call_id"), "function": function}
-        opened = self._calls.feed({"tool_calls": [piece]})
+        named: JsonObject = {"name": said.get("name")}
+        is_custom = said.get("type") == "custom_tool_call"
+        piece = {"index": item.place, "id": said.get("call_id"), "custom" if is_custom else "function": named}
+        opened = self._take_calls({"tool_calls": [piece]}, events)
         if said.get("id"):
-            opaque = tagged("responses", {"id": said.get("id")})
+            opaque = tagged("responses", {"custom": True} if is_custom else {"id": said.get("id")})
             opened = [replace(delta, opaque=opaque) for delta in opened]
         events += opened
 
-    def _argue(self, item: _Item, arguments: str, events: list[StreamEvent]) -> None:
+    def _read_arguments(self, name: str, chunk: JsonObject, events: list[StreamEvent]) -> None:
+        item, is_custom = self._item(chunk), name.startswith("custom")
+        if name.endswith(".delta"):
+            self._argue(item, string_of(chunk.get("delta")), events, is_custom=is_custom)
+        elif not item.argued:
+            whole = string_of(chunk.get("input" if is_custom else "arguments"))
+            self._argue(item, whole, events, is_custom=is_custom)
+
+    def _argue(
+        self, item: _Item, arguments: str, events: list[StreamEvent], *, is_custom: bool = False
+    ) -> None:
         if arguments:
-            item.argued = self._started = True
-            piece: JsonObject = {"index": item.place, "function": {"arguments": arguments}}
-            events += self._calls.feed({"tool_calls": [piece]})
+            item.argued = True
+            words: JsonObject = (
+                {"custom": {"input": arguments}} if is_custom else {"function": {"arguments": arguments}}
+            )
+            events += self._take_calls({"tool_calls": [{"index": item.place, **words}]}, events)
 
     def _read_end(self, response: JsonObject, events: list[StreamEvent], *, said: str = "") -> None:
         usage = usage_in(response)
@@ -178,14 +201,14 @@ class ResponsesStream(TypedReader):
         for place, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict):
                 self._end(self._item({"output_index": place, "item": item}), item, events)
-        status = said or string_of(response.get("status"))
         if error := response.get("error"):
             raise refusal_in({"error": error}) or ended_badly("failed")
-        if status in _FAILED:
-            raise ended_badly(status)
-        if status in _ENDS:
+        told = (said, string_of(response.get("status")))
+        if failed := next(filter(_FAILED.__contains__, told), None):
+            raise ended_badly(failed)
+        if end := next((end for end in _ENDS if end in told), None):
             details = object_of(response.get("incomplete_details"))
-            self._reason = mended(string_of(details.get("reason")) or status)
+            self._reason = mended(string_of(details.get("reason")) or ("incomplete" if self._cut else end))
             self.done = True
 
     def _stop_reason(self) -> StopReason:

@@ -13,7 +13,9 @@ import msgspec
 from agent_tui_core.errors import StreamMalformed
 
 _BOM = b"\xef\xbb\xbf"
-_MOST_RETRY_DIGITS = 15
+MOST_RETRY_MS: Final = 24 * 60 * 60 * 1000
+"""A day. Who asks for a longer wait is not taken at its word."""
+_MOST_RETRY_DIGITS: Final = 15
 _LF: Final = 0x0A
 _CR: Final = 0x0D
 _NOTHING: Final = ()
@@ -252,7 +254,8 @@ class SseParser:
         elif name == b"id" and b"\0" not in value:
             self._id = _decode(value)
         elif name == b"retry" and value.isdigit() and len(value) <= _MOST_RETRY_DIGITS:
-            self.retry_ms = int(value)
+            asked = int(value)
+            self.retry_ms = asked if asked <= MOST_RETRY_MS else self.retry_ms
         elif name == b"error" and value.startswith(b"{"):
             self._grow(line)
             self._errors.append(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.blocks import Json, JsonObject
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.surrogates import HalfKeeper
 
 Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]
@@ -72,15 +73,22 @@ def _part(part: Json) -> list[Piece]:
     return [("text", text)] if isinstance(text, str) else []
 
 
-class ThinkTags:
+class ThinkTagReader:
     """Splits text that may begin with `<think>…</think>`; only the very start counts, later tags are text.
 
     White space may stand before the tag. What could still become a tag waits: never more than its length.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, opened: bool = False) -> None:
+        """`opened`: the answer begins within; a tag that opens it all the same is no part of it."""
         self._place: Literal["start", "inside", "after", "outside"] = "start"
+        self._opened = opened
         self._held = ""
+
+    @property
+    def is_past(self) -> bool:
+        """All that follows is text."""
+        return self._place == "outside"
 
     def feed(self, text: str) -> list[Piece]:
         """Return what is settled now."""
@@ -93,10 +101,13 @@ class ThinkTags:
             if len(begun) < len(_OPEN) and _OPEN.startswith(begun):
                 self._held = text
                 return []
-            if not begun.startswith(_OPEN):
+            if begun.startswith(_OPEN):
+                self._place, text = "inside", begun[len(_OPEN) :]
+            elif self._opened:
+                self._place = "inside"
+            else:
                 self._place = "outside"
                 return [("text", text)]
-            self._place, text = "inside", begun[len(_OPEN) :]
         if self._place == "inside":
             thought, closed, text = text.partition(_CLOSE)
             if not closed:
@@ -113,22 +124,41 @@ class ThinkTags:
     def close(self) -> list[Piece]:
         """Return what waited and was no tag."""
         held, self._held = self._held, ""
-        return [("reasoning" if self._place == "inside" else "text", held)] if held else []
+        inside = self._place == "inside" or (self._opened and self._place == "start" and held.strip())
+        return [("reasoning" if inside else "text", held)] if held else []
+
+    def told_apart(self) -> None:
+        """The server sends reasoning in a field of its own: it left out no tag."""
+        self._opened = False
 
 
 class ProseKeeper:
     """Mends text and reasoning, each over its own pieces, and splits off `<think>` where that is wanted."""
 
-    def __init__(self, *, think_tags: bool) -> None:
+    def __init__(self, *, think_tags: ThinkTags) -> None:
         self._halves = {"text": HalfKeeper(), "reasoning": HalfKeeper()}
-        self._tags = ThinkTags() if think_tags else None
+        self._tags = ThinkTagReader(opened=think_tags == "open") if think_tags else None
+        """None when no tag counts any more."""
 
     def feed(self, kind: Literal["text", "reasoning"], text: str) -> list[Piece]:
         """Return what is settled of this piece and of what waited."""
         text = self._halves[kind].feed(text)
-        if kind == "text" and self._tags is not None:
-            return self._tags.feed(text) if text else []
+        if self._tags is not None and text:
+            return self._feed_tags(self._tags, kind, text)
         return [(kind, text)] if text else []
+
+    def settle(self) -> list[Piece]:
+        """Return what waits to become a tag: something follows that is no prose."""
+        return [] if self._tags is None else self._tags.close()
+
+    def _feed_tags(self, tags: ThinkTagReader, kind: Literal["text", "reasoning"], text: str) -> list[Piece]:
+        if kind == "reasoning":
+            tags.told_apart()
+            return [(kind, text)]
+        pieces = tags.feed(text)
+        if tags.is_past:
+            self._tags = None
+        return pieces
 
     def close(self) -> list[Piece]:
         """Return the rest."""

@@ -27,7 +27,7 @@ class TypedReader(AnswerReader):
             if event.data.strip() == DONE:
                 self.done = True
             elif event.data.strip():
-                raise no_chunk(event.data, str(error)) from error
+                raise no_chunk(event.data, str(error), retryable=True) from error
             return
         if isinstance(chunk, dict) and isinstance(kind := self._kind(chunk), str) and kind != "error":
             self._read_event(kind, chunk, events)

@@ -13,13 +13,14 @@ from agent_tui_core.agent.conversation import CANCELLED, Conversation
 from agent_tui_core.agent.gate import AgentIdentity, Gate, OpenGate, PersonGate
 from agent_tui_core.agent.loop import Loop, LoopSettings
 from agent_tui_core.agent.permissions import PermissionRules, Permissions
-from agent_tui_core.blocks import Text, ToolResult
+from agent_tui_core.blocks import Reasoning, Text, ToolResult
 from agent_tui_core.errors import (
     BadRequest,
     HistoryError,
     Overloaded,
     ProviderUnreachable,
     RateLimited,
+    StreamMalformed,
     StreamTruncated,
     ToolError,
 )
@@ -28,8 +29,10 @@ from agent_tui_core.events import (
     ApprovalRequested,
     ApprovalSettled,
     PromptReturned,
+    ReasoningDelta,
     RequestRetrying,
     RunEnded,
+    StreamEvent,
     TextDelta,
     ToolEnded,
     ToolJudged,
@@ -445,6 +448,52 @@ async def test_what_can_help_is_tried_again_visibly_and_only_before_anything_cam
     broken = Bench([TextDelta("x"), ProviderUnreachable("gone")], says("never"))
     assert (await broken.run()).end == "failed"
     assert broken.journal.of(RequestRetrying) == []
+
+
+HALF_CALL = ToolUseDelta(0, "c1", "t", '{"comm')
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        [HALF_CALL],
+        [TextDelta("\n\n"), HALF_CALL],
+        [ReasoningDelta("Let me see."), HALF_CALL],
+        [call("t", {})],
+    ],
+)
+async def test_an_answer_that_broke_off_before_any_text_is_asked_for_again(came: list[StreamEvent]) -> None:
+    ran: list[int] = []
+    spent = UsageReported(Usage(10, 1))
+    bench = Bench(
+        [*came, spent, StreamTruncated("gone")], says("ok"), tools=(tool("t", lambda _i: ran.append(1)),)
+    )
+    ended = await bench.run()
+    assert ended.end == "completed"
+    assert (ended.usage.input_tokens, ended.usage.output_tokens) == (10, 1)
+    assert ran == []
+    assert len(bench.journal.of(RequestRetrying)) == 1
+    assert [message.text for message in bench.conversation.messages] == ["hi", "ok"]
+    assert bench.conversation.messages[1].blocks == (Text("ok"),)
+
+
+async def test_a_call_that_broke_off_behind_text_is_not_asked_for_again() -> None:
+    bench = Bench([TextDelta("I look."), HALF_CALL, StreamTruncated("gone")], says("never"))
+    assert (await bench.run()).end == "failed"
+    assert bench.conversation.messages[1].text == "I look."
+
+
+async def test_a_malformed_first_chunk_is_asked_for_again_and_a_wrong_address_is_not() -> None:
+    bench = Bench([StreamMalformed("junk", retryable=True)], says("ok"))
+    assert (await bench.run()).end == "completed"
+    lost = Bench([StreamMalformed("a web page")], says("never"))
+    assert (await lost.run()).end == "failed"
+
+
+async def test_thoughts_of_an_answer_that_broke_off_are_kept_when_no_attempt_is_left() -> None:
+    bench = Bench([ReasoningDelta("Let me see."), StreamTruncated("gone")], retries=0)
+    assert (await bench.run()).end == "failed"
+    assert bench.conversation.messages[1].blocks == (Reasoning("Let me see."),)
 
 
 async def test_a_refusal_that_cannot_change_is_not_tried_again() -> None:

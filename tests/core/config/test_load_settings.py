@@ -136,7 +136,11 @@ def test_an_unknown_key_names_the_nearest_right_one(
             "providers.p.protocol",
             "should be 'chat', 'anthropic' or 'responses'",
         ),
-        ('[providers.p]\nbase_url = "http://h"\nthink_tags = 1', "providers.p.think_tags", "true or false"),
+        (
+            '[providers.p]\nbase_url = "http://h"\nthink_tags = 1',
+            "providers.p.think_tags",
+            "true, false or 'open'",
+        ),
         ('[keys]\nhelp = ["f1"]', "keys.help", "text in quotes, not a list"),
         ('[keys]\nhelp = "f1,,f2"', "keys.help", "one key or several"),
     ],

@@ -20,6 +20,7 @@ from agent_tui_core.events import AnswerEnded, ReasoningDelta, StreamEvent, Text
 from agent_tui_core.messages import Message, Usage
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.wire.accumulator import Accumulator
+from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.sse import SseParser
 from loopback import CLOSE, HANG, RESET, Answer, End, LoopbackServer, json_answer
 from protocols import ASK, Speech, answered, collected, failure_of, message, over_protocols, say, words
@@ -263,7 +264,9 @@ async def test_a_whole_answer_leaves_the_connection_usable(speech: Speech, clien
 async def test_think_tags_are_reasoning_where_the_profile_says_so(
     speech: Speech, client: httpx.AsyncClient
 ) -> None:
-    for wanted, expected in ((True, "Hello"), (False, "<think>hm</think>Hello")):
+    wishes: tuple[tuple[ThinkTags, str], ...]
+    wishes = ((True, "Hello"), ("open", "Hello"), (False, "<think>hm</think>Hello"))
+    for wanted, expected in wishes:
         w = speech.writer()
         answer = Answer(w.text("<thi"), w.text("nk>hm</think>"), w.text("Hello"), w.end())
         async with LoopbackServer([answer]) as server:

@@ -159,9 +159,9 @@ async def test_a_web_page_with_status_200_is_an_error_that_quotes_its_title() ->
             await received(client)
 
 
-async def test_think_tags_are_reasoning_where_that_is_wanted() -> None:
+async def test_think_tags_are_reasoning() -> None:
     answer = [Answer(text("<think>\nHm.\n</thi"), text("nk>\n\nYes."), finish(), DONE)]
-    async with LoopbackServer(answer) as server, client_of(server, think_tags=True) as client:
+    async with LoopbackServer(answer) as server, client_of(server) as client:
         blocks = await received(client)
     assert "".join(block.text for block in blocks if isinstance(block, Reasoning)) == "\nHm.\n"
     assert "".join(block.text for block in blocks if isinstance(block, Text)) == "Yes."

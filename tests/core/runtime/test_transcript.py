@@ -10,6 +10,7 @@ from agent_tui_core.events import (
     MessageCommitted,
     PromptReturned,
     ReasoningDelta,
+    RequestRetrying,
     RequestStarted,
     RunEnded,
     RunStarted,
@@ -130,6 +131,29 @@ def test_an_interrupted_answer_is_marked_where_it_was_cut() -> None:
     )
     assert shown(transcript)[2][:2] == ("Read", "not_run")
     assert shown(transcript)[-1] == ("end", "interrupted")
+
+
+def test_a_half_call_of_a_request_that_is_made_again_is_withdrawn_with_a_line() -> None:
+    answer = Message("assistant", (ToolUse("d", "Read", {}),), "tool_use")
+    transcript = folded(
+        [
+            RunStarted(PROMPT),
+            RequestStarted("m", 1),
+            ToolUseDelta(0, "c", "Bash", '{"comm'),
+            RequestRetrying(1, 3, 0.5, "the answer broke off"),
+            RequestStarted("m", 1),
+            ToolUseDelta(0, "d", "Read", "{}"),
+            MessageCommitted(PROMPT),
+            MessageCommitted(answer),
+            ToolProposed("k", answer.tool_uses[0], answer.id),
+        ]
+    )
+    _, half, whole = transcript.entries
+    assert isinstance(half, ToolEntry)
+    assert isinstance(whole, ToolEntry)
+    assert (half.name, half.status) == ("Bash", "not_run")
+    assert "withdrawn" in half.reason
+    assert (whole.name, whole.status) == ("Read", "judging")
 
 
 def test_a_prompt_that_came_back_is_marked_and_handed_on() -> None:

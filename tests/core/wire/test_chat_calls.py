@@ -7,7 +7,7 @@ from agent_tui_core.events import (
     TextDelta,
     ToolUseDelta,
 )
-from chunks import DONE, calls, delta, message, piece, run, uses
+from chunks import DONE, calls, delta, message, piece, run, sse, uses
 
 
 def test_another_id_without_a_name_is_the_same_call() -> None:
@@ -58,9 +58,41 @@ def test_a_huge_index_allocates_nothing(index: int) -> None:
     assert uses(calls(piece(index, "a", "Read", "{}"))) == [("Read", {})]
 
 
-@pytest.mark.parametrize("index", ["0", True, 1.5, [], {}])
+@pytest.mark.parametrize("index", ["", "a", "1x", "\u0661", True, 1.5, [], {}])
 def test_an_index_that_is_no_number_is_no_index(index: object) -> None:
     assert uses(calls(piece(index, "a", "Read", "{}"))) == [("Read", {})]
+
+
+def test_an_index_may_be_written_as_a_string() -> None:
+    found = uses(
+        calls(piece("0", "a", "Read", '{"p"'), piece("1", "b", "Bash", '{"c"')),
+        calls(piece("1", None, None, ":2}"), piece(0, None, None, ":1}")),
+    )
+    assert found == [("Read", {"p": 1}), ("Bash", {"c": 2})]
+
+
+def test_the_first_choice_may_be_numbered_by_a_string() -> None:
+    said = sse({"choices": [{"index": "1", "delta": {"content": "no"}}]})
+    meant = sse({"choices": [{"index": "0", "delta": {"content": "yes"}}]})
+    assert message(said, meant, DONE).text == "yes"
+
+
+def test_a_custom_call_arrives_as_its_input() -> None:
+    first = {"index": 0, "id": "a", "type": "custom", "custom": {"name": "Bash", "input": 'say "\n'}}
+    rest = {"index": 0, "custom": {"input": "\ud83d"}}, {"index": 0, "custom": {"input": "\ude00\\"}}
+    other = piece(1, "b", "Read", '{"p":1}')
+    found = uses(calls(first, other), *map(calls, rest))
+    assert found == [("Bash", {"input": 'say "\n😀\\'}), ("Read", {"p": 1})]
+
+
+def test_a_custom_call_without_input_has_an_empty_one() -> None:
+    assert uses(calls({"id": "a", "type": "custom", "custom": {"name": "Bash"}})) == [("Bash", {"input": ""})]
+
+
+def test_a_custom_call_that_was_cut_never_runs() -> None:
+    first = {"index": 0, "id": "a", "type": "custom", "custom": {"name": "Bash", "input": "rm -rf /tm"}}
+    (use,) = message(calls(first), delta("length")).tool_uses
+    assert use.broken
 
 
 def test_ids_go_through_unchanged_and_missing_ones_are_made_up() -> None:
@@ -108,6 +140,8 @@ def test_names_that_are_repeated_or_split_are_settled_by_the_known_tools(
         (['{"a"', ":1}"], [{"a": 1}]),
         (['{"a":1}', '{"a": 1}'], [{"a": 1}]),
         (['{"a":1}{"b":2}'], [{"a": 1}, {"b": 2}]),
+        (['"{\\"a', '\\":1}"'], [{"a": 1}]),
+        (['{"a":"one\ntwo\t\x00"}'], [{"a": "one\ntwo\t\x00"}]),
     ],
 )
 def test_arguments_are_taken_as_they_are_meant(arguments: list[object], expected: list[object]) -> None:

@@ -178,3 +178,15 @@ def test_fields_of_odd_types_are_no_crash() -> None:
     assert stream.feed(
         ServerSentEvent(data=json.dumps({"type": "content_block_delta", "index": 1, "delta": text}))
     ) == [TextDelta("a")]
+
+
+def test_places_may_be_written_as_strings() -> None:
+    sent = b""
+    for place in ("0", "1"):
+        block = {"type": "tool_use", "id": place, "name": "get_weather"}
+        sent += named("content_block_start", index=place, content_block=block)
+    for place in ("1", "0"):
+        piece = {"type": "input_json_delta", "partial_json": json.dumps({"city": str(place)})}
+        sent += named("content_block_delta", index=place, delta=piece)
+    built = message(read(sent + MessagesWriter().end("tool_use")))
+    assert [(use.id, use.input) for use in built.tool_uses] == [("0", {"city": "0"}), ("1", {"city": "1"})]

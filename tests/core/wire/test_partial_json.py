@@ -85,6 +85,10 @@ def test_nothing_makes_the_readers_raise(raw: str) -> None:
         ("{", {}),
         ("", {}),
         ("[1, 2", {}),
+        (r'"{\"command\": \"ls -', {"command": "ls -"}),
+        (r'"{\"command\": \"a\\nb\"}"', {"command": "a\nb"}),
+        (r'"\"{}', {}),
+        ('{"command": "a\n\x01b"}', {"command": "a\n\x01b"}),
         ("null", {}),
         ('{"a": ' + "[" * 10_000, None),
         ('{"a": ' * 10_000, None),
@@ -101,7 +105,16 @@ def test_a_preview_shows_what_can_be_read(raw: str, expected: dict[str, Any] | N
     [
         ('{"a": 1', "delimiter"),
         ("[1]", "a list, not an object"),
-        ('"{}"', "a string, not an object"),
+        ('"text"', "a string, not an object"),
+        ('""', "a string, not an object"),
+        ('"null"', "a string, not an object"),
+        (r'"{\"a\": 1', "Unterminated"),
+        (r'"{\"a\": 1"', "delimiter"),
+        (r'"{\"a\": 1}{\"b\": 1}"', "a string, not an object"),
+        (r'"{\"a\": 1}" {}', "Extra data"),
+        (r'"{\"a\": 1, \"a\": 2}"', "'a' is there twice"),
+        (json.dumps(json.dumps('{"a": 1}')), "a string, not an object"),
+        (json.dumps('{"a": ' * 65 + "1" + "}" * 65), "deep"),
         ("1", "a number"),
         ("false", "a boolean"),
         ("{}null", "null"),
@@ -122,6 +135,20 @@ def test_broken_arguments_say_why(raw: str, why: str) -> None:
     assert broken is not None
     assert why in broken
     assert len(broken) < 300
+
+
+@given(objects, st.booleans())
+def test_what_was_encoded_twice_is_decoded_once(value: dict[str, Any], ascii_only: bool) -> None:
+    raw = json.dumps(json.dumps(value, ensure_ascii=ascii_only), ensure_ascii=ascii_only)
+    assert parse_arguments(f" {raw}\n") == ([value], None)
+    assert partial_object(raw) == value
+
+
+@given(st.text(alphabet=[chr(code) for code in range(0x20)] + ["a", "\x7f", "\u2028"]))
+def test_control_characters_in_a_string_are_taken_as_they_are(text: str) -> None:
+    raw = '{"a": "' + text + '"}'
+    assert parse_arguments(raw) == ([{"a": text}], None)
+    assert partial_object(raw) == {"a": text}
 
 
 def test_true_is_not_one() -> None:

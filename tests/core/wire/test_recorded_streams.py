@@ -153,7 +153,7 @@ OUTCOMES: dict[str, Outcome] = {
     ),
     "bedrock_guardrail": Outcome("Sorry, the model cannot", stop="content_filter"),
     "bedrock_context_full": Outcome("So far", calls=(("tooluse_1", "Bash", {}),), stop="length"),
-    "think_tags": Outcome("<think>\nHm.\n</think>\n\nYes. <think> is a tag."),
+    "think_tags": Outcome("Yes. <think> is a tag.", "\nHm.\n"),
     "legacy_function_call": Outcome(calls=(("", "Bash", LS),), stop="tool_use"),
     "kimi_usage": Outcome("Hi", usage=Usage(8, 2, 6)),
     "usage_grows": Outcome("ab", usage=Usage(9, 2)),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_tui_core.blocks import Reasoning
+from agent_tui_core.blocks import Reasoning, Text, ToolResult
 from agent_tui_core.errors import (
     BadRequest,
     Overloaded,
@@ -17,10 +17,11 @@ from agent_tui_core.errors import (
     StreamMalformed,
 )
 from agent_tui_core.events import AnswerEnded, StreamEvent
-from agent_tui_core.messages import Usage
-from agent_tui_core.wire.responses import ResponsesStream
+from agent_tui_core.messages import Message, ModelRequest, Usage
+from agent_tui_core.wire.responses import ResponsesStream, request_body
 from agent_tui_core.wire.sse import ServerSentEvent, SseParser
 from protocols import message
+from request_rules import responses_rules
 from writers import ResponsesWriter
 
 
@@ -92,6 +93,66 @@ def test_an_incomplete_response_without_a_reason_runs_no_call() -> None:
     built = message(read(sent))
     assert built.stop_reason == "length"
     assert all(use.broken for use in built.tool_uses)
+
+
+@pytest.mark.parametrize("details", [{}, {"incomplete_details": {"reason": "max_output_tokens"}}])
+def test_an_end_that_calls_itself_completed_and_is_incomplete_runs_no_call(details: dict[str, Any]) -> None:
+    w = ResponsesWriter()
+    built = message(read(w.calls(("c", "get_weather", ["{}"])) + completed(status="incomplete", **details)))
+    assert built.stop_reason == "length"
+    assert all(use.broken for use in built.tool_uses)
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_an_end_that_calls_itself_completed_and_failed_is_an_error(status: str) -> None:
+    with pytest.raises(ProviderError, match=status):
+        read(ResponsesWriter().text("a") + completed(status=status, error=None))
+    error = {"code": "server_error", "message": "so it is"}
+    with pytest.raises(Overloaded, match="so it is"):
+        read(ResponsesWriter().text("a") + completed(status=status, error=error))
+
+
+def test_a_call_that_is_incomplete_itself_never_runs() -> None:
+    item = {"type": "function_call", "id": "fc", "call_id": "c", "name": "get_weather", "arguments": "{}"}
+    built = message(read(completed(output=[{**item, "status": "incomplete"}])))
+    assert built.stop_reason == "length"
+    assert all(use.broken for use in built.tool_uses)
+
+
+def test_a_custom_call_arrives_as_its_input_and_goes_back_as_a_call_of_ours() -> None:
+    about: dict[str, Any] = {"output_index": 1, "item_id": "ctc"}
+    item = {"type": "custom_tool_call", "id": "ctc", "call_id": "c", "name": "get_weather", "input": ""}
+    thought = {"type": "reasoning", "id": "rs", "summary": [], "encrypted_content": "e"}
+    sent = named("response.output_item.done", output_index=0, item=thought)
+    sent += named("response.output_item.added", output_index=1, item=item)
+    sent += named("response.custom_tool_call_input.delta", **about, delta='in "Ber')
+    sent += named("response.custom_tool_call_input.delta", **about, delta='lin"\n')
+    whole = {**item, "input": 'in "Berlin"\n'}
+    sent += named("response.custom_tool_call_input.done", **about, input=whole["input"])
+    sent += named("response.output_item.done", output_index=1, item=whole)
+    for answer in (sent + completed(output=[thought, whole]), completed(output=[thought, whole])):
+        built = message(read(answer))
+        assert [use.input for use in built.tool_uses] == [{"input": 'in "Berlin"\n'}]
+        result = Message("tool", (ToolResult("c", "rain"),))
+        body = request_body(ModelRequest("m", [Message("user", (Text("hi"),)), built, result]))
+        responses_rules(body)
+        assert [each["type"] for each in body["input"]] == [
+            "message",
+            "function_call",
+            "function_call_output",
+        ]
+
+
+def test_places_may_be_written_as_strings() -> None:
+    sent = b""
+    for place in ("0", "1"):
+        item = {"type": "function_call", "call_id": place, "name": "get_weather"}
+        sent += named("response.output_item.added", output_index=place, item=item)
+    for place in ("1", "0"):
+        piece = json.dumps({"city": str(place)})
+        sent += named("response.function_call_arguments.delta", output_index=place, delta=piece)
+    built = message(read(sent + completed()))
+    assert [(use.id, use.input) for use in built.tool_uses] == [("0", {"city": "0"}), ("1", {"city": "1"})]
 
 
 def test_what_never_came_as_deltas_is_taken_from_the_whole_items() -> None:

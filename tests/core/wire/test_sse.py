@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent_tui_core.errors import StreamMalformed
 from agent_tui_core.wire import sse
-from agent_tui_core.wire.sse import ServerSentEvent, SseParser
+from agent_tui_core.wire.sse import MOST_RETRY_MS, ServerSentEvent, SseParser
 from properties import tried
 
 Parsed = tuple[list[ServerSentEvent], ServerSentEvent | None, str, int | None]
@@ -188,6 +188,16 @@ def test_nothing_begun_is_nothing_pending(body: bytes) -> None:
     parser = SseParser()
     parser.feed(body)
     assert parser.close() is None
+
+
+def test_a_wait_of_more_than_a_day_is_no_wait() -> None:
+    parser = SseParser()
+    parser.feed(b"retry: 250\n\nretry: 86400001\n\nretry: 999999999999999\n\n")
+    assert parser.retry_ms == 250
+    assert [event.data for event in parser.feed(b"retry: " + b"9" * 1_000_000 + b"\ndata: on\n\n")] == ["on"]
+    assert parser.retry_ms == 250
+    parser.feed(b"retry: 86400000\n\n")
+    assert parser.retry_ms == MOST_RETRY_MS
 
 
 def test_a_pending_error_field_is_an_error_event() -> None:
