@@ -168,8 +168,8 @@ class Person:
             worker.interrupt()
             await worker.idle()
         self.did[f"ended {worker.state}"] += 1
-        while worker.unqueue(-1) is not None:
-            pass
+        for prompt in worker.queue:
+            worker.unqueue(prompt.id)
 
     def _acknowledge(self, worker: Worker, name: str, turn: int) -> None:
         if worker.state == "idle":

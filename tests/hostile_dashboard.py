@@ -34,7 +34,7 @@ from agent_tui_core.events import (
     ToolUseDelta,
     WorkerFailed,
 )
-from agent_tui_core.messages import Message, Usage
+from agent_tui_core.messages import Message, QueuedPrompt, Usage
 from agent_tui_core.runtime.forms import Form
 from agent_tui_core.runtime.report import ReportRow, ReportSection
 from hostile_strings import numbered
@@ -81,7 +81,7 @@ def transcript() -> list[Body]:
     bodies += [Noticed("warning", f"notice {line}") for line in ALL]
     bodies += [
         StateChanged("retrying", ALL[0]),
-        QueueChanged(tuple(ALL[:4])),
+        QueueChanged(tuple(QueuedPrompt(str(n), words) for n, words in enumerate(ALL[:4]))),
         RunEnded("failed", LINES, 1, Usage(10, 5)),
         WorkerFailed(LINES),
         StateChanged("failed", ALL[1]),

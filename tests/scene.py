@@ -30,7 +30,7 @@ from agent_tui_core.events import (
     ToolUseDelta,
     UsageReported,
 )
-from agent_tui_core.messages import Message, Usage
+from agent_tui_core.messages import Message, QueuedPrompt, Usage
 from dashboard_pilot import Driver
 from scripted_session import ScriptedSession, ScriptedWorker, scripted_plan
 
@@ -177,7 +177,7 @@ def _test() -> list[Body]:
         ToolProposed("b", call, answer.id),
         ToolStarted("b", call.input),
         StateChanged("running", "Bash"),
-        QueueChanged(("and then tell me what was slow",)),
+        QueueChanged((QueuedPrompt("q", "and then tell me what was slow", kept=True),)),
     ]
 
 

@@ -31,7 +31,7 @@ from agent_tui_core.events import (
     TextDelta,
     ToolProposed,
 )
-from agent_tui_core.messages import Message, Usage
+from agent_tui_core.messages import Message, QueuedPrompt, Usage
 from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.forms import Forms
 from agent_tui_core.runtime.outbox import Outbox, Subscription
@@ -71,7 +71,7 @@ class ScriptedWorker:
         self.interrupts = 0
         self.mode = AgentMode()
         self.outbox = Outbox(self.id)
-        self._queue: list[str] = []
+        self._queue: list[QueuedPrompt] = []
 
     # --- what the dashboard calls ---
 
@@ -80,12 +80,12 @@ class ScriptedWorker:
         return self.state in {"connecting", "streaming", "waiting", "running", "retrying", "stopping"}
 
     @property
-    def queue(self) -> tuple[str, ...]:
+    def queue(self) -> tuple[QueuedPrompt, ...]:
         return tuple(self._queue)
 
     def prompt(self, text: str) -> None:
         if self.busy:
-            self._queue.append(text)
+            self._queue.append(QueuedPrompt(f"prompt-{next(_numbers)}", text, kept=True))
             self.emit(QueueChanged(self.queue))
         else:
             self.begin(text)
@@ -95,17 +95,18 @@ class ScriptedWorker:
         self.end("interrupted", "by you")
         self.begin(text)
 
-    def unqueue(self, index: int) -> str | None:
-        text = self._queue.pop(index)
+    def unqueue(self, prompt_id: str) -> str | None:
+        [taken] = [prompt for prompt in self._queue if prompt.id == prompt_id]
+        self._queue.remove(taken)
         self.emit(QueueChanged(self.queue))
-        return text
+        return taken.text
 
     def go_on(self) -> bool:
         if self.busy or not self._queue:
             return False
-        text = self._queue.pop(0)
+        prompt = self._queue.pop(0)
         self.emit(QueueChanged(self.queue))
-        self.begin(text)
+        self.begin(prompt.text)
         return True
 
     def compact(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
-from agent_tui_core.messages import Message, StopReason, Usage
+from agent_tui_core.messages import Message, QueuedPrompt, StopReason, Usage
 from agent_tui_core.records import dataclass
 
 # --- what the model sent (a provider's stream is made of these) ---------------------------------------------
@@ -271,9 +271,9 @@ class StateChanged:
 
 @dataclass(frozen=True, slots=True)
 class QueueChanged:
-    """The prompts that wait for the running one to end, oldest first."""
+    """The prompts that wait until their agent can take them, oldest first."""
 
-    prompts: tuple[str, ...]
+    prompts: tuple[QueuedPrompt, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,19 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class QueuedPrompt:
+    """A prompt that waits until its agent can take it."""
+
+    id: str
+    """Stays the same for as long as it exists: once it is sent, its message has this id."""
+    text: str
+    kept: bool = False
+    """History has it, as it is: it survives the end of the program."""
+    held: bool = False
+    """An earlier life of the program left it: it is not sent before the person goes on with the agent."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """What a model is told of a tool."""
 

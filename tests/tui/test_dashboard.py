@@ -18,6 +18,8 @@ from agent_tui.panes.painting import Painted
 from agent_tui.panes.prompt import PromptBox
 from agent_tui.panes.roster import DRAWN_EVERY, Roster, agent_rows
 from agent_tui.screens.tiling import READABLE, regions, tile
+from agent_tui_core.events import QueueChanged
+from agent_tui_core.messages import QueuedPrompt
 from dashboard_pilot import Driver, dashboard, overlaps
 from scripted_session import ScriptedSession, scripted_plan
 
@@ -232,14 +234,31 @@ async def test_queued_prompts_are_seen_and_up_takes_the_last_one_back(tmp_path: 
         for words in ("second", "third"):
             await driver.press(*words, "enter")
         await driver.drawn()
-        assert list(worker.queue) == ["second", "third"]
+        assert [prompt.text for prompt in worker.queue] == ["second", "third"]
         await driver.shows("queued second")
         await driver.shows("queued third")
         await driver.press("up")
         await driver.until(lambda: driver.screen.prompt.text == "third")
-        assert list(worker.queue) == ["second"]
+        assert [prompt.text for prompt in worker.queue] == ["second"]
         await driver.drawn()
         assert "queued third" not in driver.text()
+
+
+async def test_what_is_not_sent_by_itself_says_which_key_sends_it(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path, 1)) as driver:
+        worker = driver.workers[0]
+        left = QueuedPrompt("left", "from before", kept=True, held=True)
+        worker.emit(QueueChanged((left, QueuedPrompt("new", "not on disk"))))
+        await driver.shows("queued from before")
+        await driver.shows("saving not on disk")
+        await driver.shows("f9 sends the next one")
+        worker.begin("first")
+        await driver.shows("f9 sends the next one")
+        worker.emit(QueueChanged((QueuedPrompt("left", "from before", kept=True),)))
+        await driver.drawn()
+        assert "f9 sends" not in driver.text()
+        worker.end("interrupted", "by you")
+        await driver.shows("f9 sends the next one")
 
 
 async def test_an_agent_that_was_asked_nothing_says_what_to_do_next(tmp_path: Path) -> None:

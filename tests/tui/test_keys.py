@@ -92,7 +92,7 @@ async def test_a_prompt_goes_to_the_chosen_agent_alone_and_a_busy_one_queues_it(
     async with dashboard(_session(tmp_path)) as driver:
         await driver.press("f6", *"one", "enter", *"two", "enter")
         assert driver.workers[1].prompts == ["one"]
-        assert driver.workers[1].queue == ("two",)
+        assert [prompt.text for prompt in driver.workers[1].queue] == ["two"]
         await driver.press(*"three", "ctrl+g")
         assert driver.workers[1].prompts == ["one", "three"]
 

@@ -179,7 +179,7 @@ def test_ends_are_words() -> None:
 
 def test_what_the_person_said_has_a_bar_and_its_marks() -> None:
     assert rows(user_lines(UserEntry("do it", staged=False), 30)) == ["▌ do it"]
-    assert rows(user_lines(UserEntry("do it"), 30)) == ["┊ do it         not saved yet"]
+    assert rows(user_lines(UserEntry("do it"), 30)) == ["┊ do it         no answer yet"]
     assert (
         rows(user_lines(UserEntry("do it", returned="no key"), 60))[1]
         == "┊ ↩ came back to the input box: no key"

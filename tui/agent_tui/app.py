@@ -20,7 +20,7 @@ from textual.screen import Screen
 from agent_tui.actions import Actions, bindings
 from agent_tui.feed import Feed
 from agent_tui.keyboard import Keyboard, is_text
-from agent_tui.panes.wording import one_line
+from agent_tui.panes.wording import one_line, plural
 from agent_tui.ports import Agent, DashboardSession
 from agent_tui.screens.approval_questions import ApprovalQuestions
 from agent_tui.screens.commands import palette_commands
@@ -217,6 +217,8 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
             return
         name = f"{feed.agent.number} {one_line(feed.agent.name)}"
         body = "It works now and is stopped first. " if feed.agent.busy else ""
+        if queued := len(feed.agent.queue):
+            body += f"What is queued ({plural(queued, 'prompt')}) is not sent. "
         body += "Its conversation stays in the history."
 
         def closed(confirmed: bool | None) -> None:

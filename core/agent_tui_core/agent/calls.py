@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from agent_tui_core.agent.conversation import CANCELLED
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.judging import HOOK_STOPPED, Allowed, Judging, Refused
@@ -110,7 +109,7 @@ class Calls:
         """
         tasks: list[asyncio.Task[None]] = []
         together = asyncio.create_task(self._all(round_, tasks))
-        words = CANCELLED
+        words: str | None = None
         try:
             await _waited_for(together, tasks)
         except BaseExceptionGroup as group:

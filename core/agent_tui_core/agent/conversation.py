@@ -15,6 +15,10 @@ from agent_tui_core.messages import Message
 
 CANCELLED = "cancelled by the user"
 """What the model reads for a call that has no result because a person interrupted."""
+PROGRAM_ENDED = "the program ended"
+"""Why a run was interrupted that no person stopped."""
+CUT_OFF = "interrupted: the program ended before this call had a result"
+"""What the model reads for a call that has no result because the program ended."""
 SUMMARY_HEAD = "Summary of this conversation so far, in the place of its first messages:\n\n"
 LEFT_OUT_HEAD = "[Left out here, for want of room: the first {} messages of this conversation.]"
 _PROMPT_KEPT = 1_000

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.calls import Answers, CallRunner
 from agent_tui_core.agent.compaction import Compaction
-from agent_tui_core.agent.conversation import Conversation
+from agent_tui_core.agent.conversation import CUT_OFF, PROGRAM_ENDED, Conversation
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.outside import LeftCalls
 from agent_tui_core.agent.requesting import Requesting
@@ -112,11 +112,15 @@ class Loop:
         return await self._live(run, None, lambda: self._only_room(run))
 
     def leave(self) -> bool:
-        """Let the run stop without an end, to be taken up later; False unless a call waits outside.
+        """The program ends: let the run stop without an end, to be taken up later; cancel it then.
 
-        Cancel the run then: it raises `CancelledError`.
+        False unless a call waits outside: it ends as interrupted, but by nobody.
         """
+        if self._current is not None:
+            self._current.left = True
         round_ = None if self._current is None else self._current.round
+        if round_ is not None:
+            round_.cut = CUT_OFF
         if round_ is None or not round_.waits_outside:
             return False
         round_.left = True
@@ -144,7 +148,7 @@ class Loop:
             if run.round is not None and run.round.left:
                 await self._journal.commit(*run.round.unrecorded)
                 raise
-            end, reason = "interrupted", "by you"
+            end, reason = "interrupted", PROGRAM_ENDED if run.left else "by you"
             await self._keep_partial(run, "interrupted", reason)
         except ProviderError as error:
             end, reason, self.failure = "failed", str(error), without_frames(error)

@@ -40,6 +40,8 @@ class Round:
     """The calls that were started and whose results somebody outside delivers."""
     left: bool = False
     """The program ends: what still waits outside stays open for a later life, and the run with it."""
+    cut: str = CANCELLED
+    """What the model reads for a call that an interrupt leaves without a result."""
 
     @property
     def waits_outside(self) -> bool:
@@ -51,18 +53,18 @@ class Round:
         return Message(
             "tool",
             tuple(
-                self.results.get(each.key) or ToolResult(each.call.id, CANCELLED, is_error=True)
+                self.results.get(each.key) or ToolResult(each.call.id, self.cut, is_error=True)
                 for each in self.calls
             ),
         )
 
 
-def cancel_if_open(proposed: ProposedCall, round_: Round, words: str = CANCELLED) -> None:
-    """Answer a call that has no result yet as cancelled."""
+def cancel_if_open(proposed: ProposedCall, round_: Round, words: str | None = None) -> None:
+    """Answer a call that has no result yet as cancelled, with these words or those of the round."""
     if proposed.key in round_.results:
         return
     began = round_.started.get(proposed.key)
     seconds = 0.0 if began is None else time.monotonic() - began
-    result = ToolResult(proposed.call.id, words, is_error=True)
+    result = ToolResult(proposed.call.id, words or round_.cut, is_error=True)
     round_.results[proposed.key] = result
     round_.unrecorded.append(ToolEnded(proposed.key, result, "cancelled", seconds))

@@ -59,6 +59,8 @@ class Run:
     usage: Usage = field(default_factory=Usage)
     reply: Accumulator = field(default_factory=Accumulator)
     round: Round | None = None
+    left: bool = False
+    """The program ends: nobody interrupted it."""
     begun: bool = False
     """History has it."""
     ended: RunEnded | None = None

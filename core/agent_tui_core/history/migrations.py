@@ -154,7 +154,22 @@ _OUTSIDE: tuple[str, ...] = ("ALTER TABLE tool_calls ADD COLUMN until REAL",)
 # How many messages a compaction leaves out without a summary of them.
 _LEFT_OUT: tuple[str, ...] = ("ALTER TABLE compactions ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0",)
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _OUTSIDE, _LEFT_OUT)
+# What was said to an agent that could not take it yet: a person may change and remove it. Its id will be that
+# of the message that it becomes.
+_QUEUED: tuple[str, ...] = (
+    """
+    CREATE TABLE queued_prompts (
+        id TEXT NOT NULL PRIMARY KEY,
+        conversation_id TEXT NOT NULL REFERENCES conversations (id),
+        place INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        at REAL NOT NULL
+    )
+    """,
+    "CREATE INDEX queued_prompts_of_conversation ON queued_prompts (conversation_id, place)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _OUTSIDE, _LEFT_OUT, _QUEUED)
 """Step n brings a file from version n to n + 1. Never change one that was released: add another."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
@@ -21,11 +21,12 @@ from agent_tui_core.events import Body
 from agent_tui_core.history.calls import FoundCall, find_call
 from agent_tui_core.history.files import explain, make_private
 from agent_tui_core.history.migrations import connect, migrate
+from agent_tui_core.history.queued import PlacedPrompt, queue_changes, queued_prompts, taken_by
 from agent_tui_core.history.rows import Change, change_of, entries_of, fields_of, storable
 from agent_tui_core.history.search import Hit, find
 from agent_tui_core.history.values import Fields, blocks_of, to_json
 from agent_tui_core.history.writer import Write, Writer
-from agent_tui_core.messages import new_id
+from agent_tui_core.messages import QueuedPrompt, new_id
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
@@ -66,6 +67,8 @@ class StoredConversation:
     """Run id, time in seconds since the epoch and body, in the order in which they were recorded."""
     closed: bool = False
     """Its agent was closed by the person."""
+    queue: tuple[QueuedPrompt, ...] = ()
+    """The prompts that wait, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,20 @@ class History:
         """
         changes = [change_of(run_id, body) for body in bodies]
         if changes:
-            await self._writer.write(Write(changes, time.time(), conversation_id, run_id))
+            write = Write(changes, time.time(), conversation_id, run_id, taken_by(bodies))
+            await self._writer.write(write)
+
+    async def keep_queue(
+        self, conversation_id: str, put: Sequence[PlacedPrompt], gone: Sequence[str] = ()
+    ) -> None:
+        """Have these prompts wait in a conversation, and those ids not; return when that is on disk.
+
+        What `record` keeps takes a prompt out by itself, by the id of its message.
+        HistoryError: nothing was changed, or it is not known; it can be done again.
+        """
+        changes = queue_changes(conversation_id, put, gone)
+        if changes:
+            await self._writer.write(Write((), time.time(), beside=changes))
 
     async def sessions(self, limit: int = 50) -> list[SessionSummary]:
         """Return the sessions in which something happened last, newest first."""
@@ -282,6 +298,7 @@ def _conversation(connection: sqlite3.Connection, found: sqlite3.Row) -> StoredC
         profile=row.parsed("profile").object("profile"),
         bodies=tuple(entries_of(connection, row.text("id"))),
         closed=found["closed_at"] is not None,
+        queue=queued_prompts(connection, row.text("id")),
     )
 
 

@@ -59,6 +59,8 @@ class Write:
     conversation_id: str | None = None
     """None for rows that stand outside of any conversation's order."""
     run_id: str | None = None
+    beside: Sequence[Change] = ()
+    """Changes outside of the conversation's order, of any number of rows."""
     first_seq: int = 0
     """Its place in the conversation; 0 until it was tried."""
     done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -267,6 +269,8 @@ class Writer:
                 )
         if write.conversation_id is not None:
             cursor.executemany(_ADD_ENTRY, [values for _, values in every])
+        for change in write.beside:
+            cursor.execute(change.sql, {"at": write.at, **change.values})
 
     def _was_kept(self, connection: sqlite3.Connection, write: Write) -> bool:
         """After a commit of unknown outcome: look whether the last entry of the write is there."""

@@ -24,6 +24,7 @@ from agent_tui_core.runtime.equipment import Equipment
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.later import LaterRunner, Makings
 from agent_tui_core.runtime.outbox import Outbox
+from agent_tui_core.runtime.prompt_queue import PromptQueue
 from agent_tui_core.runtime.runner import Runner
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
 
@@ -71,7 +72,10 @@ class Assembly:
         hooks = self._equipment.hooks.with_commands(partial(self._commands, birth, outbox, journal, mode))
         make = partial(self._loop, birth, conversation, journal, branch, mode, hooks)
         runner = LaterRunner(make, self._makings, who.workspace)
-        return Worker(who, conversation, outbox, journal, runner, hooks, branch, mode)
+        queue = PromptQueue(
+            partial(self._history.keep_queue, birth.conversation_id), attended=self._equipment.attended
+        )
+        return Worker(who, conversation, outbox, journal, runner, hooks, branch, mode, queue)
 
     def _commands(
         self, birth: Birth, outbox: Outbox, journal: WorkerJournal, mode: AgentMode

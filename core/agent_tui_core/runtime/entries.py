@@ -15,11 +15,13 @@ from agent_tui_core.records import dataclass
 
 @dataclass(slots=True)
 class UserEntry:
-    """What a person said. `staged` until it is in history; `returned` when it went back to the input box."""
+    """What a person said. `staged` until something came of it; `returned` when it went back to the box."""
 
     text: str
     staged: bool = True
     returned: str | None = None
+    unanswered: str | None = None
+    """Why its run ended without any of it in the conversation."""
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from agent_tui_core.agent.journal import uninterrupted
-from agent_tui_core.events import Body, Event, MessageCommitted
+from agent_tui_core.events import Body, Event, MessageCommitted, RunStarted
 from agent_tui_core.runtime.activity import Activity
 from agent_tui_core.runtime.outbox import Outbox
 
@@ -20,6 +20,8 @@ class WorkerJournal:
         self._outbox = outbox
         self._record = record
         self.activity = Activity()
+        self.on_run: Callable[[], None] = lambda: None
+        """Called when history has a new run."""
         self._settled: list[Event] = []
         """Committed events up to the last whole message."""
         self._recent: list[tuple[bool, Event]] = []
@@ -31,6 +33,8 @@ class WorkerJournal:
         """Keep, what is owed before it, then show."""
         run_id = self._outbox.run_id or ""
         await uninterrupted(self._keep(run_id, bodies))
+        if any(isinstance(body, RunStarted) for body in bodies):
+            self.on_run()
         self._show(bodies)
 
     def owe(self, *bodies: Body) -> None:

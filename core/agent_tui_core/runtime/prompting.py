@@ -14,7 +14,7 @@ from agent_tui_core.blocks import Text
 from agent_tui_core.events import Noticed, PromptReturned, RunEnded
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import UserPromptSubmitEvent
-from agent_tui_core.messages import Message
+from agent_tui_core.messages import Message, QueuedPrompt
 from agent_tui_core.runtime.journal import WorkerJournal
 
 MOST_TIMES_ON: Final = 5
@@ -42,9 +42,9 @@ class Prompting:
         """The id of the message that has it."""
         self._times_on = 0
 
-    async def submit(self, text: str) -> Message | None:
+    async def submit(self, prompt: QueuedPrompt) -> Message | None:
         """Make a message of a prompt; None when a hook keeps it back: then it was returned and told."""
-        history = self._conversation.messages
+        history, text = self._conversation.messages, prompt.text
         if not self._started:
             start = await self._hooks.on_start("resume" if self.resumed else "startup", history)
             if start.blocked is not None:
@@ -60,7 +60,7 @@ class Prompting:
             self._give_back(text, "a hook left nothing of it")
             return None
         parts = (verdict.prompt, *self._opening, *verdict.context)
-        message = Message("user", tuple(Text(part) for part in parts))
+        message = Message("user", tuple(Text(part) for part in parts), id=prompt.id)
         self._opened_with = message.id
         return message
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import TypeAlias
 
-from agent_tui_core.agent.conversation import CANCELLED
+from agent_tui_core.agent.conversation import CANCELLED, CUT_OFF, PROGRAM_ENDED
 from agent_tui_core.agent.outside import LeftCalls, WaitsOutside
 from agent_tui_core.blocks import Text, ToolResult
 from agent_tui_core.events import (
@@ -22,10 +22,9 @@ from agent_tui_core.events import (
     ToolProposed,
     ToolStarted,
 )
-from agent_tui_core.messages import Message, Usage
+from agent_tui_core.messages import Message, QueuedPrompt, Usage
 from agent_tui_core.records import dataclass
 
-INTERRUPTED = "interrupted: the program ended before this call had a result"
 TOO_LATE = "no result came from outside in time: it was waited for until {}, when the program did not run"
 
 Happened: TypeAlias = tuple[str, float, Body]
@@ -38,8 +37,8 @@ class LeftOpen:
 
     run_id: str
     bodies: tuple[Body, ...]
-    prompt: str | None = None
-    """The prompt that nothing came of: it goes back to the person."""
+    prompt: QueuedPrompt | None = None
+    """The prompt that nothing came of: it waits in the queue again."""
     calls: LeftCalls | None = None
     """The run goes on with these calls: some of them wait for somebody outside."""
 
@@ -100,14 +99,31 @@ def left_open(
     if run.calls:
         results = tuple(run.results[each.key] for each in run.calls)
         bodies.append(MessageCommitted(Message("tool", results)))
-    bodies.append(RunEnded("interrupted", "the program ended", run.iterations, Usage()))
-    unsent = None if run.committed or run.prompt is None else _written(run.prompt)
+    bodies.append(RunEnded("interrupted", PROGRAM_ENDED, run.iterations, Usage()))
+    unsent = None if run.committed or run.prompt is None else _unsent(run.prompt)
     return LeftOpen(run.run_id, tuple(bodies), unsent)
+
+
+def unanswered(past: Sequence[Happened]) -> tuple[QueuedPrompt, str] | None:
+    """The prompt of the last run, where nothing came of it, and why; None when something did."""
+    prompt: Message | None = None
+    reason = ""
+    for _, _, body in past:
+        match body:
+            case RunStarted():
+                prompt = body.prompt
+            case MessageCommitted(message) if prompt is not None and message.id == prompt.id:
+                prompt = None
+            case RunEnded():
+                reason = body.reason or body.end
+            case _:
+                pass
+    return None if prompt is None else (_unsent(prompt), reason)
 
 
 def _ended(proposed: ToolProposed, waited: WaitsOutside | None) -> ToolEnded:
     if waited is None or time.time() < waited.until:
-        result = ToolResult(proposed.call.id, INTERRUPTED, is_error=True)
+        result = ToolResult(proposed.call.id, CUT_OFF, is_error=True)
         return ToolEnded(proposed.key, result, "cancelled", 0.0)
     words = TOO_LATE.format(time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(waited.until)))
     result = ToolResult(proposed.call.id, words, is_error=True)
@@ -147,5 +163,7 @@ def _follow(run: _LastRun, at: float, body: Body) -> None:
             pass
 
 
-def _written(prompt: Message) -> str:
-    return next((block.text for block in prompt.blocks if isinstance(block, Text)), "")
+def _unsent(prompt: Message) -> QueuedPrompt:
+    """The prompt as it was before it became a message; behind the first text is what hooks added."""
+    written = next((block.text for block in prompt.blocks if isinstance(block, Text)), "")
+    return QueuedPrompt(prompt.id, written)

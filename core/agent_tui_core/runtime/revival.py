@@ -21,7 +21,8 @@ from agent_tui_core.events import (
 )
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.outbox import Outbox
-from agent_tui_core.runtime.resume import Happened, LeftOpen, left_open
+from agent_tui_core.runtime.prompt_queue import PromptQueue
+from agent_tui_core.runtime.resume import Happened, LeftOpen, left_open, unanswered
 from agent_tui_core.runtime.runner import Runner
 
 GoesOn = Callable[[str, float], bool]
@@ -37,12 +38,18 @@ class Revival:
     """One agent's way back."""
 
     def __init__(
-        self, conversation: Conversation, outbox: Outbox, journal: WorkerJournal, runner: Runner
+        self,
+        conversation: Conversation,
+        outbox: Outbox,
+        journal: WorkerJournal,
+        runner: Runner,
+        queue: PromptQueue,
     ) -> None:
         self._conversation = conversation
         self._outbox = outbox
         self._journal = journal
         self._runner = runner
+        self._queue = queue
         self._left: LeftOpen | None = None
 
     async def restore(self, past: Sequence[Happened], goes_on: GoesOn) -> None:
@@ -52,14 +59,23 @@ class Revival:
         self._remember([body for _, _, body in past])
         left = left_open(past, goes_on)
         if left is None:
+            self._give_back(past)
             return
+        if left.prompt is not None:
+            self._queue.put_back(left.prompt, held=True)
         self._outbox.run_id = left.run_id
         await self._journal.commit(*left.bodies)
         self._remember(left.bodies)
         self._left = left if left.calls is not None else None
-        if left.prompt is not None:
-            self._journal.emit(PromptReturned(left.prompt, "the program ended before an answer came"))
         self._outbox.run_id = None
+
+    def _give_back(self, past: Sequence[Happened]) -> None:
+        """The last prompt went back to the input box, which nobody keeps: so it does again."""
+        if (last := unanswered(past)) is None:
+            return
+        prompt, reason = last
+        if all(waiting.id != prompt.id for waiting in self._queue.prompts):
+            self._journal.emit(PromptReturned(prompt.text, reason))
 
     def take(self) -> LeftOpen | None:
         """The run that is to be gone on with, once."""

@@ -264,7 +264,7 @@ class Session:
         connection = self._connections.reconnect(stored.profile)
         identity = _identity(stored.agent_id, stored.position, profile, connection)
         worker = self._assembly.worker(Birth(identity, profile, connection.provider, stored.id))
-        await worker.restore(stored.bodies, self.equipment.outside.goes_on)
+        await worker.restore(stored.bodies, self.equipment.outside.goes_on, stored.queue)
         if lost is not None:
             worker.notice(lost)
         self._conversations[worker.id] = stored.id

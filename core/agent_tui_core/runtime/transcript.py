@@ -44,7 +44,7 @@ from agent_tui_core.events import (
     WorkerClosed,
     WorkerFailed,
 )
-from agent_tui_core.messages import Message, Usage
+from agent_tui_core.messages import Message, QueuedPrompt, Usage
 from agent_tui_core.runtime.entries import (
     EndEntry,
     Entry,
@@ -71,7 +71,7 @@ class Transcript:
         self.detail = ""
         self.state_since = 0.0
         self.last_at = 0.0
-        self.queue: tuple[str, ...] = ()
+        self.queue: tuple[QueuedPrompt, ...] = ()
         self.usage = Usage()
         """The sum over all answers; the running one included."""
         self.run_started_at: float | None = None
@@ -336,20 +336,33 @@ class Transcript:
 
     def _end_run(self, end: RunEnd, reason: str, at: float) -> None:
         self._close_tail(cut=end in {"interrupted", "failed"})
+        self._leave_unanswered(reason or end)
         self._base_usage, self._answer_usage = self.usage, Usage()
         self.run_ended_at = at
         if end != "completed":
             self._add(EndEntry(end, reason))
 
+    def _leave_unanswered(self, reason: str) -> None:
+        index, entry = self._last_said()
+        if entry is not None and entry.staged:
+            entry.unanswered = reason
+            self.dirty.add(index)
+
     def _return_prompt(self, body: PromptReturned) -> None:
         self.returned = body
+        index, entry = self._last_said()
+        if entry is None or not entry.staged:
+            return
+        if f"{entry.text}\n\n".startswith(f"{body.prompt}\n\n"):
+            entry.returned = body.reason
+            self.dirty.add(index)
+
+    def _last_said(self) -> tuple[int, UserEntry | None]:
         for index in range(len(self.entries) - 1, -1, -1):
             entry = self.entries[index]
             if isinstance(entry, UserEntry):
-                if entry.staged and f"{entry.text}\n\n".startswith(f"{body.prompt}\n\n"):
-                    entry.returned = body.reason
-                    self.dirty.add(index)
-                return
+                return index, entry
+        return -1, None
 
     def _add(self, entry: Entry) -> int:
         self.entries.append(entry)

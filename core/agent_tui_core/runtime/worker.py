@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from agent_tui_core.agent.conversation import Conversation
@@ -25,11 +26,12 @@ from agent_tui_core.events import (
     WorkerFailed,
 )
 from agent_tui_core.hooks.chain import Hooks
-from agent_tui_core.messages import new_id
+from agent_tui_core.messages import QueuedPrompt, new_id
 from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.outbox import MOST_UNREAD, Outbox, Subscription
+from agent_tui_core.runtime.prompt_queue import PromptQueue
 from agent_tui_core.runtime.prompting import Prompting
 from agent_tui_core.runtime.resume import Happened, LeftOpen
 from agent_tui_core.runtime.revival import GoesOn, Revival, nothing_goes_on
@@ -65,7 +67,9 @@ class Worker:
         hooks: Hooks,
         branch: Callable[[], str | None] = lambda: None,
         mode: AgentMode | None = None,
+        queue: PromptQueue | None = None,
     ) -> None:
+        """`queue` keeps what is said to it while it works; without one that is kept nowhere."""
         self.identity = identity
         self.mode = mode or AgentMode()
         """What it may do without a question; a person may change it while it works."""
@@ -75,15 +79,17 @@ class Worker:
         self._runner = runner
         self._prompting = Prompting(identity.id, conversation, journal, hooks)
         self._branch = branch
-        self._queue: list[str] = []
+        self._queue = queue or PromptQueue()
+        self._queue.tell, self._queue.warn = self._tell_queue, self._warn
+        journal.on_run = partial(self._queue.sent, begun=True)
         self._task: asyncio.Task[None] | None = None
         self._interrupting = False
         self._closed = False
         self._goes_on = False
         self._last_run: str | None = None
-        self._unanswered: str | None = None
+        self._unanswered: QueuedPrompt | None = None
         """The prompt whose run has not ended yet."""
-        self._revival = Revival(conversation, outbox, journal, runner)
+        self._revival = Revival(conversation, outbox, journal, runner, self._queue)
         self._leaves = False
         """The program ends: what waits for somebody outside goes on in a later life."""
 
@@ -135,9 +141,9 @@ class Worker:
         return self._task is not None and not self._task.done()
 
     @property
-    def queue(self) -> tuple[str, ...]:
-        """The prompts that wait for the run to end, oldest first."""
-        return tuple(self._queue)
+    def queue(self) -> tuple[QueuedPrompt, ...]:
+        """The prompts that wait until it can take them, oldest first."""
+        return self._queue.prompts
 
     # --- what one can tell it -------------------------------------------------------------------------------
 
@@ -146,36 +152,41 @@ class Worker:
 
         A run that is stopping counts as stopped: this is sent as soon as it is, before what is queued.
         """
-        if not text.strip() or self._closed:
-            return
-        if not (self.take_up() or self.busy):
-            self._start(text)
+        if not self._takes(text):
             return
         stops = self._interrupting and not self._goes_on
-        self._queue.insert(0 if stops else len(self._queue), text)
+        self._queue.add(text, first=stops)
         self._goes_on |= stops
-        self._tell_queue()
 
     def prompt_now(self, text: str) -> None:
         """Interrupt what is going on and go on with this; what is queued stays behind it."""
-        if not text.strip() or self._closed:
-            return
-        if not (self.take_up() or self.busy):
-            self._start(text)
-            return
-        self._queue.insert(0, text)
-        self._tell_queue()
-        self.interrupt(and_go_on=True)
+        if self._takes(text):
+            self._queue.add(text, first=True)
+            self.interrupt(and_go_on=True)
 
-    def unqueue(self, index: int) -> str | None:
-        """Take a queued prompt back; None when there is none at that place."""
-        if not -len(self._queue) <= index < len(self._queue):
-            return None
-        if index % len(self._queue) == 0:
+    def _takes(self, text: str) -> bool:
+        """Whether this has to be queued; it was sent where nothing runs. Blank text is neither."""
+        if not text.strip() or self._closed:
+            return False
+        self._queue.prompted()
+        if self.take_up() or self.busy:
+            return True
+        self._start(QueuedPrompt(new_id(), text))
+        return False
+
+    def unqueue(self, prompt_id: str) -> str | None:
+        """Take a queued prompt back and return its text; None when it does not wait, or no longer."""
+        if self._goes_on and self.queue and self.queue[0].id == prompt_id:
             self._goes_on = False
-        text = self._queue.pop(index)
-        self._tell_queue()
-        return text
+        return self._queue.remove(prompt_id)
+
+    def edit_queued(self, prompt_id: str, text: str) -> bool:
+        """Change the words of a queued prompt; False when it does not wait any more, or for blank words."""
+        return self._queue.edit(prompt_id, text)
+
+    def move_queued(self, prompt_id: str, index: int) -> bool:
+        """Let a queued prompt wait at another place, from 0; False when it does not wait any more."""
+        return self._queue.move(prompt_id, index)
 
     def interrupt(self, *, and_go_on: bool = False) -> bool:
         """Stop the run; False when there is none. Queued prompts stay, and stay unsent unless `and_go_on`."""
@@ -197,13 +208,15 @@ class Worker:
             self._task.cancel()
 
     def go_on(self) -> bool:
-        """Send the oldest queued prompt, when nothing runs."""
-        if self.busy or not self._queue or self._closed:
-            return False
-        text = self._queue.pop(0)
-        self._tell_queue()
-        self._start(text)
-        return True
+        """Send the oldest queued prompt, when nothing runs; the others follow, one after another."""
+        self._queue.release()
+        return self._send_next()
+
+    def _send_next(self) -> bool:
+        prompt = None if self.busy or self._closed else self._queue.take()
+        if prompt is not None:
+            self._start(prompt)
+        return prompt is not None
 
     def notice(self, text: str) -> None:
         """Say something in the agent's pane."""
@@ -241,9 +254,12 @@ class Worker:
             self._revival.take()
             if self._runner.leave():
                 self._unanswered = None
+            elif self._unanswered is not None:
+                self._queue.put_back(self._unanswered)
         self.interrupt()
         await self.idle()
         await self._prompting.end()
+        await self._queue.settled()
         self._outbox.append(WorkerClosed())
 
     def compact(self) -> bool:
@@ -269,11 +285,18 @@ class Worker:
 
     # --- how it comes back ----------------------------------------------------------------------------------
 
-    async def restore(self, past: Sequence[Happened], goes_on: GoesOn = nothing_goes_on) -> None:
+    async def restore(
+        self,
+        past: Sequence[Happened],
+        goes_on: GoesOn = nothing_goes_on,
+        queue: Sequence[QueuedPrompt] = (),
+    ) -> None:
         """Take up what history has of this agent, and end what a crash left open. Raises `HistoryError`.
 
         A run whose calls wait for somebody outside, where `goes_on(key, until)`, is left to `take_up`.
+        What is in the queue stays there until the person goes on with this agent.
         """
+        self._queue.restore(queue)
         self._prompting.resumed = bool(past)
         if past:
             self._last_run = past[-1][0]
@@ -290,20 +313,22 @@ class Worker:
 
     # --- one run --------------------------------------------------------------------------------------------
 
-    def _start(self, text: str | None, left: LeftOpen | None = None) -> None:
+    def _start(self, prompt: QueuedPrompt | None, left: LeftOpen | None = None) -> None:
         """Begin a run with a prompt, or one that makes room; or go on with one that was left."""
         self._interrupting = self._goes_on = False
-        self._unanswered = text
+        self._unanswered = prompt
         self._tell_state("connecting")
-        self._task = asyncio.create_task(self._live(text, left), name=f"agent {self.number}")
+        if prompt is not None:
+            self._queue.send(prompt)
+        self._task = asyncio.create_task(self._live(prompt, left), name=f"agent {self.number}")
 
-    async def _live(self, text: str | None, left: LeftOpen | None) -> None:
+    async def _live(self, prompt: QueuedPrompt | None, left: LeftOpen | None) -> None:
         ended: RunEnded | None = None
         try:
             if self._interrupting and left is None:
                 raise asyncio.CancelledError
             self._outbox.run_id = self._last_run = new_id() if left is None else left.run_id
-            ended = await self._work(text, left)
+            ended = await self._work(prompt, left)
         except asyncio.CancelledError:
             self._end_early()
         except HistoryError as error:
@@ -312,28 +337,30 @@ class Worker:
             log.exception("agent %s (%s) failed", self.number, self.name)
             self._fail(f"a bug ended the run: {type(bug).__name__}: {bug} — the log file has the details")
         self._outbox.run_id = None
-        self._task = None
+        self._task = self._unanswered = None
+        self._queue.sent(begun=False)
+        self._queue.retry()
         whole = ended is not None and ended.end == "completed" and not self._interrupting
         if whole or self._goes_on:
-            self.go_on()
+            self._send_next()
 
-    async def _work(self, text: str | None, left: LeftOpen | None) -> RunEnded | None:
+    async def _work(self, prompt: QueuedPrompt | None, left: LeftOpen | None) -> RunEnded | None:
         if left is not None:
             ended = await self._revival.finish(
                 left, stopped=lambda: self._interrupting, leaves=lambda: self._leaves
             )
-        elif text is None:
+        elif prompt is None:
             return await self._runner.compact()
         else:
-            prompt = await self._prompting.submit(text)
-            if prompt is None:
+            message = await self._prompting.submit(prompt)
+            if message is None:
                 self._tell_state("idle")
                 return None
-            ended = await self._runner.run(prompt)
+            ended = await self._runner.run(message)
         self._unanswered = None
-        while (prompt := await self._prompting.after(ended, self._heed_hooks)) is not None:
+        while (message := await self._prompting.after(ended, self._heed_hooks)) is not None:
             self._outbox.run_id = self._last_run = new_id()
-            ended = await self._runner.run(prompt)
+            ended = await self._runner.run(message)
         if self.state == "running":
             self._tell_state("idle")
         return ended
@@ -345,10 +372,12 @@ class Worker:
         """The interrupt came before the run began or after it ended."""
         if self._journal.activity.state == "stopping":
             if self._unanswered is not None:
-                self._journal.emit(PromptReturned(self._unanswered, "by you"))
+                self._journal.emit(PromptReturned(self._unanswered.text, "by you"))
             self._tell_state("interrupted")
 
     def _fail(self, reason: str) -> None:
+        if self._unanswered is not None and self._queue.sends:
+            self._journal.emit(PromptReturned(self._unanswered.text, reason))
         self._journal.emit(WorkerFailed(reason))
         self._tell_state("failed", reason)
 
@@ -357,3 +386,6 @@ class Worker:
 
     def _tell_queue(self) -> None:
         self._outbox.append(QueueChanged(self.queue))
+
+    def _warn(self, words: str) -> None:
+        self._journal.emit(Noticed("warning", words))

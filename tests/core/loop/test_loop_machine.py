@@ -157,7 +157,8 @@ class LoopMachine:
             assert bench.worker.queue == queued, "what is queued stays, unsent"
 
     def take_back(self) -> None:
-        self.bench.act(lambda: self.bench.worker.unqueue(-1), self._turns())
+        worker = self.bench.worker
+        self.bench.act(lambda: [worker.unqueue(last.id) for last in worker.queue[-1:]], self._turns())
 
     def answer(self) -> None:
         settle, answer, turns = self.bench.desk.answer, self.choose(VERDICTS), self._turns()

@@ -70,7 +70,7 @@ async def test_a_waiting_call_survives_a_quit_and_its_run_goes_on_when_it_is_ans
             assert await waits(worker) == [call]
             assert worker.state == "running"
             worker.prompt("and then?")
-            assert worker.queue == ("and then?",)
+            assert [prompt.text for prompt in worker.queue] == ["and then?"]
             assert (await second_terminal(tmp_path, call, "--result", "deployed"))[0] == 0
             await Reader(worker).until(lambda seen: seen.state == "idle" and not seen.queue)
             [entry] = ended(worker)

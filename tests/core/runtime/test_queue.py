@@ -27,6 +27,12 @@ class Talk:
     async def streams(self) -> None:
         await self._reader.until(lambda t: t.state == "streaming")
 
+    def queued(self) -> tuple[str, ...]:
+        return tuple(prompt.text for prompt in self.worker.queue)
+
+    def unqueue(self, index: int) -> str | None:
+        return self.worker.unqueue(self.worker.queue[index].id)
+
     async def said(self) -> list[str]:
         """Every prompt of the conversation, once nothing is left to send."""
         await self._reader.until(lambda t: t.state == "idle" and not t.queue)
@@ -51,8 +57,8 @@ async def test_what_is_typed_while_an_agent_works_is_queued_and_sent_in_order(tm
     release = asyncio.Event()
     answers = Answer(text("one"), release, finish(), DONE), say("two"), say("three")
     async with _talk(tmp_path, *answers, says=("first", "second", "third", "fourth")) as talk:
-        assert talk.worker.queue == ("second", "third", "fourth")
-        assert talk.worker.unqueue(-1) == "fourth"
+        assert talk.queued() == ("second", "third", "fourth")
+        assert talk.unqueue(-1) == "fourth"
         release.set()
         assert await talk.said() == ["first", "second", "third"]
 
@@ -62,7 +68,7 @@ async def test_an_interrupt_keeps_the_queue_and_sending_now_goes_on_with_it(tmp_
         talk.worker.prompt("later")
         talk.worker.interrupt()
         await settled(talk.session)
-        assert talk.worker.queue == ("later",)
+        assert talk.queued() == ("later",)
         talk.worker.prompt("second")
         await talk.streams()
         talk.worker.prompt_now("instead")
@@ -77,8 +83,8 @@ async def test_what_is_said_while_a_run_stops_is_sent_when_it_has_before_what_wa
         talk.worker.interrupt()
         talk.worker.prompt("second")
         talk.worker.prompt("fifth")
-        assert talk.worker.queue == ("second", "fourth", "fifth")
-        talk.worker.unqueue(-1)
+        assert talk.queued() == ("second", "fourth", "fifth")
+        talk.unqueue(-1)
         assert await talk.said() == ["first", "second", "fourth"]
 
 
@@ -87,14 +93,14 @@ async def test_a_second_stop_or_taking_it_back_keeps_it_from_being_sent(tmp_path
         talk.worker.prompt("later")
         talk.worker.interrupt()
         talk.worker.prompt("instead")
-        assert talk.worker.unqueue(0) == "instead"
+        assert talk.unqueue(0) == "instead"
         await settled(talk.session)
-        assert talk.worker.queue == ("later",)
+        assert talk.queued() == ("later",)
         talk.worker.go_on()
         await talk.streams()
         talk.worker.interrupt()
         talk.worker.prompt("instead")
         talk.worker.interrupt()
         await settled(talk.session)
-        assert talk.worker.queue == ("instead",)
+        assert talk.queued() == ("instead",)
         assert len(talk.server.requests) == 2

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from agent_tui.actions import AGENT_KEYS
-from agent_tui.feed import AgentFeed
+from agent_tui.feed import WORKING_STATES, AgentFeed
 from agent_tui.panes.status import Row
 from agent_tui.panes.transcript import TranscriptView
 from agent_tui.panes.wording import (
@@ -34,9 +34,11 @@ from agent_tui.panes.wording import (
     state_words,
 )
 from agent_tui_core.events import AgentState
+from agent_tui_core.messages import QueuedPrompt
 
 ROWS_EVERY = 0.24
 """Seconds between two looks at the numbers of header and footer; a little less than the feed's pulse."""
+_GOES_ON = WORKING_STATES | {"waiting"}
 QUEUE_SHOWN = 3
 """Queued prompts that a pane lists; more are counted."""
 
@@ -61,8 +63,10 @@ class AgentPane(Container):
             super().__init__()
             self.agent_id = agent_id
 
-    def __init__(self, feed: AgentFeed, wall: Callable[[], float]) -> None:
+    def __init__(self, feed: AgentFeed, wall: Callable[[], float], queue_key: str = "") -> None:
+        """`queue_key` sends the oldest queued prompt."""
         super().__init__()
+        self._queue_key = queue_key
         self.feed = feed
         self._wall = wall
         self.transcript = TranscriptView(feed.transcript, clock=wall)
@@ -72,7 +76,8 @@ class AgentPane(Container):
         self._footer = Row(classes="pane-footer")
         self._queue = Static("", classes="pane-queue", markup=False)
         self._empty = Static("", classes="pane-empty", markup=False)
-        self._queued: tuple[str, ...] = ()
+        self._queued: tuple[tuple[QueuedPrompt, ...], bool] = ((), False)
+        """What the queue shows, and whether it is sent by itself."""
         self._is_empty: bool | None = None
         self._state: AgentState | None = None
         self._bar: Strip | None = None
@@ -113,7 +118,7 @@ class AgentPane(Container):
             self._state = transcript.state
             self.set_class(transcript.state == "waiting", "-waiting")
             self.set_class(transcript.state == "failed", "-failed")
-        if transcript.queue != self._queued:
+        if (transcript.queue, feed_sends(self.feed)) != self._queued:
             self._show_queue()
         self._show_rows(now)
         return self.transcript.behind
@@ -185,10 +190,11 @@ class AgentPane(Container):
             self.transcript.display = not is_empty
 
     def _show_queue(self) -> None:
-        self._queued = self.feed.transcript.queue
-        self._queue.display = bool(self._queued)
-        if self._queued:
-            self._queue.update(queue_lines(self._queued, self._queue.size.width or self.size.width - 1))
+        queue, sends = self._queued = self.feed.transcript.queue, feed_sends(self.feed)
+        self._queue.display = bool(queue)
+        if queue:
+            width = self._queue.size.width or self.size.width - 1
+            self._queue.update(queue_lines(queue, width, "" if sends else self._queue_key))
 
 
 def header_line(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> Content:
@@ -240,17 +246,27 @@ def footer_line(feed: AgentFeed, width: int, now: float) -> Content:
     return row([("  " + " · ".join(words), "$text-muted")], [], width)
 
 
-def queue_lines(queue: tuple[str, ...], width: int) -> Content:
-    """The prompts that wait for the running one, oldest first, each in one line."""
+def feed_sends(feed: AgentFeed) -> bool:
+    """Whether what is queued is sent by itself: something goes on before it."""
+    queue = feed.transcript.queue
+    return feed.transcript.state in _GOES_ON and not (queue and queue[0].held)
+
+
+def queue_lines(queue: tuple[QueuedPrompt, ...], width: int, key: str = "") -> Content:
+    """The prompts that wait, oldest first, each in one line; a `key` is what sends them then."""
     shown = queue if len(queue) <= QUEUE_SHOWN else queue[: QUEUE_SHOWN - 1]
     lines = [
         Content.assemble(
-            ("  queued ", "$text-secondary"), (cut(one_line(text), max(width - 10, 4)), "$text-muted")
+            ("  queued " if prompt.kept else "  saving ", "$text-secondary"),
+            (cut(one_line(prompt.text), max(width - 10, 4)), "$text-muted"),
         )
-        for text in shown
+        for prompt in shown
     ]
     if len(shown) < len(queue):
         lines.append(Content.styled(f"  and {len(queue) - len(shown)} more", "$text-muted"))
+    if key:
+        words = " sends the next one, ↑ takes the last back" if width >= 50 else " sends the next one"
+        lines.append(Content.assemble((f"  {key}", "bold $text-accent"), (words, "$text-muted")))
     return Content("\n").join(lines)
 
 

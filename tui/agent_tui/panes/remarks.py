@@ -11,7 +11,7 @@ from agent_tui.panes.units import Unit
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, UserEntry
 
 _NOTICE_GLYPHS = {"info": "·", "warning": "▲", "error": "✗"}
-_STAGED = "not saved yet"
+_STAGED = "no answer yet"
 _ENDS = {
     "interrupted": ("■ interrupted", "warning"),
     "failed": ("✗ failed", "error"),
@@ -43,11 +43,14 @@ class RemarkPart:
 
 
 def user_lines(entry: UserEntry, width: int) -> list[Line]:
-    """Draw what the person said: a bar at its left, hollow until it is in history."""
+    """Draw what the person said: a bar at its left, hollow until something came of it."""
     bar = (("┊ " if entry.staged else "▌ ", "user-bar"),)
     lines = wrap_text(clean_text(entry.text), "user", width, first=bar, fill="user")
     if entry.returned is not None:
         note = f"↩ came back to the input box: {clean_text(entry.returned)}"
+        lines += wrap_text(note, "user-note", width, first=bar, fill="user")
+    elif entry.unanswered is not None:
+        note = f"↩ nothing came of it: {clean_text(entry.unanswered)}"
         lines += wrap_text(note, "user-note", width, first=bar, fill="user")
     elif entry.staged:
         last = lines[-1]

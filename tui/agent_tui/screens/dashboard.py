@@ -96,7 +96,7 @@ class DashboardScreen(QuickScreen[None]):
         for gone in self._panes.keys() - self.feed.agents.keys():
             await self._panes.pop(gone).remove()
         fresh = {
-            key: AgentPane(feed, self.feed.wall)
+            key: AgentPane(feed, self.feed.wall, self._key("go_on"))
             for key, feed in self.feed.agents.items()
             if key not in self._panes
         }
@@ -260,7 +260,7 @@ class DashboardScreen(QuickScreen[None]):
         whose = self.feed.agents.get(message.to)
         if whose is None or not whose.agent.queue:
             return
-        text = whose.agent.unqueue(len(whose.agent.queue) - 1)
+        text = whose.agent.unqueue(whose.agent.queue[-1].id)
         if text is not None:
             self.prompt.put_back(text, "taken back from the queue", message.to)
             self.feed.now()

@@ -21,6 +21,7 @@ _HOW_IT_WORKS = (
     ("Nothing runs unasked.", "A call that changes something waits for you: ◆ waiting for you."),
     ("Type at any time.", "A busy agent queues your prompt; esc stops that agent alone, and it can go on."),
     ("Nothing is lost.", "Every message is on disk before anything acts; agent-tui --resume brings it back."),
+    ("Only a draft may be.", "What is queued comes back, too; a prompt that is half written may not."),
 )
 _COLUMN = 22
 

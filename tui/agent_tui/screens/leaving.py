@@ -59,7 +59,7 @@ class Leaving:
         self._asks = True
         running = self._session.running
         body = f"{plural(running, 'agent')} {'works' if running == 1 else 'work'} and will be stopped. "
-        body = (body if running else "") + "agent-tui --resume brings everything back."
+        body = (body if running else "") + "agent-tui --resume brings all back but a half-written prompt."
         self._app.push_screen(ConfirmModal("Leave agent-tui?", body, "Leave"), self._answered)
 
     def _answered(self, confirmed: bool | None) -> None:
