@@ -23,6 +23,7 @@ from agent_tui_core.agent.approvals import (
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.permissions import Judgement
+from agent_tui_core.agent.scripts import Scripts, look_at_scripts, what_changed
 from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import (
@@ -65,6 +66,8 @@ class Allowed:
     context: tuple[str, ...] = ()
     shown: ApprovalPreview | None = None
     """What the person saw when they allowed it."""
+    scripts: Scripts | None = None
+    """What the files that it runs held when somebody was asked; None: nobody was."""
     stop: str | None = None
     """Why a hook wants the agent to stop after this call."""
 
@@ -112,8 +115,13 @@ class Judging:
         if problem := self._tools.check(tool, call.input):
             return Refused(call.input, "loop", problem, problem, "error")
         event = PreToolUseEvent(call.name, call.input, call.id, history, agent_id)
+        heard = self._hooks.hears_calls(call.name)
+        scripts = await self._look(tool, call.input) if heard else None
         verdict = await self._hooks.on_call(event)
         decided = await self._decide(key, tool, call, event, verdict, again)
+        if isinstance(decided, Allowed) and decided.by == "hook" and decided.scripts is None:
+            same = verdict.input == call.input
+            decided = replace(decided, scripts=scripts if same else await self._look(tool, decided.input))
         if verdict.stop and isinstance(decided, Allowed):
             return replace(decided, stop=verdict.reason or HOOK_STOPPED)
         return decided
@@ -144,9 +152,12 @@ class Judging:
             by, rule = judgement.by, judgement.rule
             return Allowed(tool, verdict.input, by, judgement.reason, rule, context=verdict.context)
         firm = judgement.rule is not None
+        scripts = await self._look(tool, verdict.input)
         settled = await self._by_permission_hooks(
             tool, replace(event, tool_input=verdict.input), verdict, firm
         )
+        if isinstance(settled, Allowed) and settled.input == verdict.input:
+            return replace(settled, scripts=scripts)
         if settled is not None:
             return settled
         return await self._ask(key, tool, verdict, event.history, again or judgement.reason, firm=firm)
@@ -170,11 +181,18 @@ class Judging:
 
     async def outdated(self, allowed: Allowed) -> str | None:
         """Say why a permission no longer holds: what was shown is not what would happen now."""
+        if allowed.scripts is not None:
+            now = await self._look(allowed.tool, allowed.input)
+            if words := what_changed(allowed.scripts, now, self._context.workspace):
+                return words
         if allowed.shown is None:
             return None
         if not await preview_changed(allowed.tool, allowed.input, self._context, allowed.shown):
             return None
         return "what it would change is not what was shown: a file changed while the question was open"
+
+    async def _look(self, tool: Tool, input: JsonObject) -> Scripts:
+        return await look_at_scripts(tool.name, input, self._context.workspace)
 
     def _unusable(self, call: ToolUse) -> Refused:
         if call.broken is not None:
@@ -237,22 +255,22 @@ class Judging:
                 preview = await preview_call(tool, input_, self._context)
             except ToolError as error:
                 return Refused(input_, "loop", str(error), str(error), "error", waited=waited)
+            allowed = Allowed(tool, input_, "person", "", context=verdict.context, shown=preview)
+            allowed = replace(allowed, scripts=await self._look(tool, input_))
             request = self._gate.question(tool.name, input_, preview, reason, firm=firm)
             answer, seconds = await self._answer(key, request, history, firm=firm)
             waited += seconds
             match answer:
                 case AllowOnce():
-                    return Allowed(
-                        tool, input_, "person", "allowed once", None, waited, verdict.context, preview
-                    )
+                    return replace(allowed, reason="allowed once", waited=waited)
                 case AllowAlways(rule, scope):
                     words = f"allowed, and remembered for {_SCOPES[scope]}"
-                    return Allowed(tool, input_, "person", words, rule, waited, verdict.context, preview)
+                    return replace(allowed, reason=words, rule=rule, waited=waited)
                 case Covered(rule):
                     words = "covered by a rule that was remembered for another call"
-                    return Allowed(tool, input_, "rule", words, rule, waited, verdict.context, preview)
+                    return replace(allowed, by="rule", reason=words, rule=rule, waited=waited)
                 case AllowEdited(edited):
-                    judged = self._edited(tool, verdict, edited, waited)
+                    judged = await self._edited(replace(allowed, waited=waited), edited)
                     if not isinstance(judged, str):
                         return judged
                     reason = judged
@@ -276,20 +294,34 @@ class Judging:
             self._journal.emit(settled)
         return answer, time.monotonic() - began
 
-    def _edited(
-        self, tool: Tool, verdict: CallVerdict, edited: JsonObject, waited: float
-    ) -> Allowed | Refused | str:
+    async def _edited(self, shown: Allowed, edited: JsonObject) -> Allowed | Refused | str:
+        """What becomes of an input that the person wrote, where `shown` is what they were asked about."""
+        tool = shown.tool
         if problem := self._tools.check(tool, edited):
             return f"the edited input cannot be used: {problem}"
         judgement = self._gate.judge(tool.name, edited)
         if judgement.behavior == "deny":
             return _denied_by_rule(edited, judgement)
+        now = await self._look(tool, edited)
+        if changed := what_changed(*_of_both(shown.scripts or {}, now), self._context.workspace):
+            return changed
+        try:
+            preview = await preview_call(tool, edited, self._context)
+        except ToolError as error:
+            return f"the edited input cannot be used: {error}"
         told = (
             f"The user changed the input of {tool.name} before it ran. What ran: "
             f"{json.dumps(edited, ensure_ascii=False, default=str)}"
         )
         words = "allowed with an edited input"
-        return Allowed(tool, edited, "person", words, None, waited, (*verdict.context, told))
+        context = (*shown.context, told)
+        return replace(shown, input=edited, reason=words, context=context, shown=preview, scripts=now)
+
+
+def _of_both(before: Scripts, now: Scripts) -> tuple[Scripts, Scripts]:
+    """What is known of the same files: an edited command may run others."""
+    names = before.keys() & now.keys()
+    return {name: before[name] for name in names}, {name: now[name] for name in names}
 
 
 def _denied_by_rule(input: JsonObject, judgement: Judgement) -> Refused:

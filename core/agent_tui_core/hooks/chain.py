@@ -103,6 +103,13 @@ class Hooks:
             return verdict
         return await commands.on_prompt(replace(event, prompt=verdict.prompt), verdict)
 
+    def hears_calls(self, tool_name: str) -> bool:
+        """Whether there are PreToolUse hooks that want to hear of this tool."""
+        if any(matches(matcher, tool_name) for matcher, _ in self._pre):
+            return True
+        commands = self._commands
+        return commands is not None and commands.listens("PreToolUse", tool_name)
+
     async def on_call(self, event: PreToolUseEvent) -> CallVerdict:
         """Run the PreToolUse hooks that match; `deny > defer > ask > allow`."""
         verdict = CallVerdict(event.tool_input)
