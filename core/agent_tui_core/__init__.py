@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent_tui_core.blocks import ContentBlock, Image, Reasoning, Text, ToolResult, ToolUse
     from agent_tui_core.config.load import load_settings
     from agent_tui_core.config.profiles import AgentProfile, Flags, Plan, plan
+    from agent_tui_core.config.scripting import session_plan
     from agent_tui_core.errors import (
         AgentTuiError,
         ConfigError,
@@ -117,6 +118,7 @@ _HOMES = {
         "Plan",
         "plan",
     ),
+    "config.scripting": ("session_plan",),
     "errors": (
         "AgentTuiError",
         "ConfigError",
@@ -287,6 +289,7 @@ __all__ = [
     "read_policy",
     "safe_line",
     "safe_text",
+    "session_plan",
     "tool",
     "visible_text",
 ]

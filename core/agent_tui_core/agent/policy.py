@@ -47,10 +47,11 @@ class Policy:
         return PermissionRules(allow=self.allow, layer=OPTION)
 
 
-def read_policy(said: Sequence[str]) -> Policy:
+def read_policy(said: Sequence[str], tools: Sequence[str] = ()) -> Policy:
     """Make a policy of what was said: one of deny, all and ask, and any number of allow rules.
 
-    Raises `ConfigError` for what is neither, and for two words that contradict each other.
+    `tools` are the names of a program's own tools, which rules may name, too. Raises `ConfigError` for what
+    is neither, and for two words that contradict each other.
     """
     rest: list[OpenCalls] = []
     rules: list[str] = []
@@ -59,21 +60,21 @@ def read_policy(said: Sequence[str]) -> Policy:
             case "deny" | "all" | "ask" as chosen:
                 rest.append(chosen)
             case rule:
-                rules.append(_checked(rule))
+                rules.append(_checked(rule, (*TOOLS, *tools)))
     if len(set(rest)) > 1:
         raise ConfigError(f"{rest[0]} and {rest[1]} contradict each other", key=OPTION)
     return Policy(rest[0] if rest else "deny", tuple(rules))
 
 
-def _checked(rule: str) -> str:
+def _checked(rule: str, tools: Sequence[str]) -> str:
     remedy = 'say deny, all, ask, or a rule like "Bash(git status *)"'
     try:
         tool = parse_rule(rule).tool
     except ValueError as error:
         raise ConfigError(f"{safe_line(str(error))}; {remedy}", key=OPTION) from error
-    if tool not in TOOLS and not tool.startswith("mcp__"):
+    if tool not in tools and not tool.startswith("mcp__"):
         raise ConfigError(
-            f"there is no tool '{tool}'; {remedy}; the tools are {', '.join(TOOLS)}", key=OPTION
+            f"there is no tool '{tool}'; {remedy}; the tools are {', '.join(tools)}", key=OPTION
         )
     return rule
 

@@ -21,6 +21,8 @@ from agent_tui_core.config.models import (
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.config.paths import absolute, config_dir, data_dir
 from agent_tui_core.config.servers import (
+    ANTHROPIC_BASE_URL,
+    ANTHROPIC_KEY,
     OPENAI_BASE_URL,
     OPENAI_MODEL,
     ProviderProfile,
@@ -34,6 +36,7 @@ from agent_tui_core.config.words import nearest
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
+from agent_tui_core.wire.protocols import WireProtocol
 
 MOST_AGENTS: Final = 64
 
@@ -66,6 +69,10 @@ class Flags:
     demo: bool = False
     data_dir: Path | None = None
     taping: Taping = NO_TAPING
+    api_key: str | None = field(default=None, repr=False)
+    """A key itself, from a program: no option takes one, because a process list shows options."""
+    protocol: WireProtocol = "chat"
+    """What `base_url` speaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +132,7 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
     """Decide what to start; raises `ConfigError` for what cannot be used or does not fit together."""
     _check_flags(flags)
     workspace = _workspace(flags)
-    override = None if flags.demo else named_provider(flags.base_url, environ)
+    override = None if flags.demo else _named(flags, environ)
     taping = flags.taping.checked()
     known = providers(settings, override, environ) if not flags.demo else {}
     if taping.replay is not None and not flags.demo:
@@ -185,6 +192,20 @@ def _check_flags(flags: Flags) -> None:
         raise ConfigError(f"at most {MOST_AGENTS} agents can be started at once", key="--agent")
     if flags.count is not None and flags.count < len(flags.agents):
         raise ConfigError(f"is less than the {len(flags.agents)} agents named with --agent", key="--agents")
+
+
+def _named(flags: Flags, environ: Mapping[str, str]) -> ProviderProfile | None:
+    """The provider that flags or the environment name, with the key that a program gave."""
+    url = flags.base_url
+    if flags.api_key is not None and url is None:
+        url = ANTHROPIC_BASE_URL if flags.protocol == "anthropic" else OPENAI_BASE_URL
+    named = named_provider(url, environ)
+    if named is None or url is None:
+        return named
+    if flags.protocol == "anthropic":
+        named = replace(named, api_key_env=ANTHROPIC_KEY if environ.get(ANTHROPIC_KEY) else None)
+    named = replace(named, protocol=flags.protocol)
+    return named if flags.api_key is None else replace(named, api_key=flags.api_key, api_key_env=None)
 
 
 def _workspace(flags: Flags) -> Path:

@@ -6,7 +6,7 @@ A flag or the environment goes before every server in the file; keys stay in the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -39,6 +39,8 @@ class ProviderProfile:
     protocol: WireProtocol = "chat"
     think_tags: ThinkTags = True
     thinking: bool = False
+    api_key: str | None = field(default=None, repr=False)
+    """The key itself, from a program that has it; it is stored nowhere."""
 
 
 def named_provider(base_url: str | None, environ: Mapping[str, str]) -> ProviderProfile | None:
@@ -81,6 +83,8 @@ def api_key(provider: ProviderProfile, environ: Mapping[str, str]) -> str | None
 
     Raises `ConfigError` when its variable is empty or holds what no header can carry.
     """
+    if provider.api_key is not None:
+        return _given_key(provider.api_key)
     if provider.api_key_env is None:
         return None
     key = environ.get(provider.api_key_env, "").strip()
@@ -98,6 +102,14 @@ def api_key(provider: ProviderProfile, environ: Mapping[str, str]) -> str | None
             key=where,
         )
     return key
+
+
+def _given_key(given: str) -> str | None:
+    """A key that a program gave: `AgentOptions` has the same words for "none"."""
+    key = given.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError("holds characters that no key has", key="api_key")
+    return None if key in {"", "not-needed"} else key
 
 
 def _provider(name: str, settings: ProviderSettings) -> ProviderProfile:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import httpx
 
 DEMO = "demo"
+GIVEN = "program"
+"""The name of a provider that is an object of the program that opened the session."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -53,6 +55,9 @@ class GoneProvider:
     """Stands for a provider that a resumed agent had and that is no longer configured."""
 
     def __init__(self, name: str) -> None:
+        if name == GIVEN:
+            self._words = "a program gave this agent its provider, and no program does now: name a server"
+            return
         self._words = (
             f"the provider {name!r} of this agent is not configured any more; "
             "add it to the settings file, or start with --base-url"
@@ -75,8 +80,18 @@ class GoneProvider:
 class Connections:
     """The providers of one session."""
 
-    def __init__(self, plan: Plan, *, demo: bool, demo_pace: float, environ: Mapping[str, str] = os.environ):
-        self.demo = demo
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        demo: bool,
+        demo_pace: float,
+        given: ModelProvider | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`given` answers in the place of every server; whoever made it closes it."""
+        self.demo = demo and given is None
+        self._given = given
         self.local: str | None = None
         """The local server that was found, by name, when nothing was configured."""
         self._plan = plan
@@ -91,7 +106,7 @@ class Connections:
 
     async def settle(self) -> None:
         """Decide between a local server and the demo, when nothing is configured."""
-        if self.demo or self._profiles:
+        if self.demo or self._profiles or self._given is not None:
             return
         there = await listening(LOCAL_SERVERS)
         found = await self._asked_for_models(there) if there else None
@@ -103,6 +118,9 @@ class Connections:
 
     async def connect(self, profile: AgentProfile) -> Connection:
         """Return the way to this agent's model; raises `ConfigError` when none can be named."""
+        if self._given is not None:
+            model = profile.model or next(iter(await self._given.models()), "default")
+            return Connection(self._given, GIVEN, "", model)
         if self.demo:
             return self._demo(profile.model or DEMO)
         name = profile.provider or next(iter(self._profiles), "")
@@ -116,6 +134,8 @@ class Connections:
     def reconnect(self, stored: JsonObject) -> Connection:
         """Return the way to a resumed agent's model, by what was stored of it."""
         name, url, model = (str(stored.get(key) or "") for key in ("provider", "base_url", "model"))
+        if self._given is not None:
+            return Connection(self._given, GIVEN, "", model)
         if name == DEMO:
             return self._demo(model)
         chosen = self._profiles.get(name)

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tui_core.config.equipment import EquipmentSettings
+from agent_tui_core.config.models import BUILTIN_TOOLS
 from agent_tui_core.config.profiles import AgentProfile, Plan
+from agent_tui_core.errors import ConfigError
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.runtime.forms import Forms
 from agent_tui_core.runtime.outside import Outside
@@ -20,17 +22,24 @@ from agent_tui_core.runtime.rules import Rules
 from agent_tui_core.runtime.sandboxing import LeftBehind, Sandboxing
 from agent_tui_core.runtime.session_hooks import SessionHooks
 from agent_tui_core.runtime.session_servers import SessionServers
+from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
     from agent_tui_core.agent.policy import Policy
+    from agent_tui_core.tools.base import Tool
     from agent_tui_core.tools.registry import ToolRegistry
 
 
 class Equipment:
     """What one session's agents are equipped with."""
 
-    def __init__(self, plan: Plan, hooks: Hooks, policy: Policy | None = None) -> None:
+    def __init__(
+        self, plan: Plan, hooks: Hooks, policy: Policy | None = None, tools: Sequence[Tool] = ()
+    ) -> None:
+        """`tools` are a program's own. Raises `ConfigError` when one has the name of another."""
+        self._own = tuple(tools)
+        _check_names(self._own, plan)
         self.hooks = hooks
         self.policy = policy
         self.forms = Forms()
@@ -65,7 +74,9 @@ class Equipment:
         from agent_tui_core.tools.registry import ToolRegistry, builtin_tools
 
         self.permissions.book.doubt = self.servers.doubt
-        tools = (*builtin_tools(), *self.outside.tools(profile.workspace))
+        taken = {tool.name for tool in self._own}
+        outside = (tool for tool in self.outside.tools(profile.workspace) if tool.name not in taken)
+        tools = (*builtin_tools(), *self._own, *outside)
         return ToolRegistry(
             (tool for tool in tools if profile.tools is None or tool.name in profile.tools),
             self.servers.of(profile),
@@ -101,3 +112,11 @@ class Equipment:
         await self.outside.close()
         await self.rules.close()
         self.command_hooks.close()
+
+
+def _check_names(tools: Sequence[Tool], plan: Plan) -> None:
+    taken = {*BUILTIN_TOOLS, *plan.equipment.tools}
+    for tool in tools:
+        if tool.name in taken or tool.name.startswith("mcp__"):
+            raise ConfigError(f"there is another tool of the name {safe_line(tool.name)}", key="tools")
+        taken.add(tool.name)

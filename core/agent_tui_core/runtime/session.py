@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
     from agent_tui_core.agent.policy import Policy
     from agent_tui_core.config.project import Project
+    from agent_tui_core.providers.base import ModelProvider
+    from agent_tui_core.tools.base import Tool
 
 log = logging.getLogger(__name__)
 
@@ -290,12 +292,17 @@ async def open_session(
     demo_pace: float = 1.0,
     hooks: Hooks | None = None,
     policy: Policy | None = None,
+    tools: Sequence[Tool] = (),
+    provider: ModelProvider | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session by plan, or an earlier one: `resume` is the start of its id, or "" for the newest.
 
     Without a policy a person answers at the desk. With one nobody may look: the demo has to be asked for.
+    `tools` are offered beside the built-in ones, and judged by the same rules; a profile that names its tools
+    has those alone. `provider` answers all agents in the place of every server; whoever made it closes it.
     Raises `ConfigError` and `HistoryError` before anything runs. `Session.start` sets the agents to work.
     """
+    equipment = Equipment(plan, hooks or Hooks(), policy, tools)
     history = await History.open(plan.data_dir / HISTORY_FILE)
     held: HeldSession | None = None
     try:
@@ -304,7 +311,7 @@ async def open_session(
             held = HeldSession.hold(plan.data_dir, await history.find(resume or None))
             stored = await history.load(held.session_id)
         demo = plan.demo if stored is None else stored.demo
-        connections = Connections(plan, demo=demo, demo_pace=demo_pace)
+        connections = Connections(plan, demo=demo, demo_pace=demo_pace, given=provider)
         if stored is None:
             await connections.settle()
             if policy is not None and connections.demo and not demo:
@@ -318,7 +325,6 @@ async def open_session(
             held.release()
         await history.close()
         raise
-    equipment = Equipment(plan, hooks or Hooks(), policy)
     session = Session(plan, held.session_id, history, connections, equipment)
     try:
         await equipment.start()
