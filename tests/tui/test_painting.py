@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from textual import events
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.pilot import Pilot
 from textual.strip import Strip
 
@@ -256,3 +256,18 @@ async def test_a_pane_that_is_gone_holds_nothing_that_it_drew(tmp_path: Path) ->
         await driver.drawn()
         assert all(held)
         assert not any([view._rows, view._strips, view._parts, view.sheet.total])
+
+
+@pytest.mark.parametrize("keys", [(), ("f1",), ("ctrl+p",)])
+async def test_two_sizes_on_their_way_at_once_settle_at_the_one_that_counts(
+    keys: tuple[str, ...], tmp_path: Path
+) -> None:
+    async with dashboard(ScriptedSession(scripted_plan(tmp_path), "ann")) as driver:
+        await driver.press(*keys)
+        screens, size = driver.app.screen_stack, driver.app.size
+        assert len(screens) == 1 + len(keys)
+        for rows in (24, 25) * 3:
+            for screen in screens:
+                screen.post_message(events.Resize(Size(80, rows), Size(80, rows)))
+        await driver.drawn()  # never came: each size brought the other back
+        assert [screen.size for screen in screens] == [size] * len(screens)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from textual import events
 
-from agent_tui.screens.terminal_input import _Reader, quiet_driver
+from agent_tui.screens.terminal_input import TerminalReader, quiet_driver
 
 
 class Reading:
@@ -25,7 +25,7 @@ class Reading:
         tty.setraw(self.slave)
         self.open = {self.master, self.slave}
         self.said: Queue[Any] = Queue()
-        self.reader = _Reader(lambda: None)
+        self.reader = TerminalReader(lambda: None)
         driver: Any = SimpleNamespace(fileno=self.slave, _debug=False, process_message=self.said.put)
         self.thread = threading.Thread(target=self.reader.read, args=(driver,))
         self.thread.start()

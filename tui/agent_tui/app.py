@@ -23,7 +23,7 @@ from agent_tui.keyboard import Keyboard, is_text
 from agent_tui.panes.wording import one_line, plural
 from agent_tui.ports import Agent, DashboardSession
 from agent_tui.screens.approval_questions import ApprovalQuestions
-from agent_tui.screens.commands import palette_commands
+from agent_tui.screens.commands import Palette, palette_commands
 from agent_tui.screens.dashboard import DashboardScreen
 from agent_tui.screens.faults import EnduringApp
 from agent_tui.screens.form_questions import FormQuestions
@@ -126,7 +126,7 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
         """Set the agents to work, and import in a thread what nobody should wait for later."""
         self.endure()
         if self.session.offer is None:
-            self._begin()
+            self.when_seen(self._begin)
         warm_up(self)
         self._do(self._look_at_sandbox())
 
@@ -268,6 +268,11 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
             new_agent=self.action_new_agent,
             set_mode=self.set_mode,
         )
+
+    def action_command_palette(self) -> None:
+        """Everything in the registry, to choose from."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))  # Textual's own name for it
 
     def _runner(self, action: str) -> Callable[[], Awaitable[None]]:
         async def run() -> None:

@@ -28,6 +28,8 @@ DISTRIBUTION: Final = "agent-tui-dashboard"
 _LITERAL: Final = "agent_tui.literal"
 _ROOMS: Final = ("run", "sessions", "export", "rules", "trust", "hooks", "mcp", "tool-result")
 """Words that, said first, are commands with options of their own."""
+_BARE_TERMINALS: Final = {"dumb", "unknown"}
+"""What `TERM` says where nothing can be moved or coloured. Without it a terminal is taken for a usual one."""
 _EXAMPLES: Final = """\b
 Examples:
   agent-tui                               what is configured, a local server, or the demo
@@ -184,6 +186,11 @@ def _check_terminal() -> None:
             raise ConfigError(
                 f"a dashboard needs a terminal, and its {name} is none; 'agent-tui doctor' works without"
             )
+
+    if os.environ.get("TERM") in _BARE_TERMINALS:
+        raise ConfigError(
+            "this terminal can show no dashboard (TERM=dumb); 'agent-tui run' works without one", key="TERM"
+        )
 
 
 def _complain(message: str, code: int) -> int:

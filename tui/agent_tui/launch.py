@@ -21,6 +21,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tui.signals import ENDING, name_of
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, Plan, plan
 from agent_tui_core.config.servers import OPENAI_KEY
@@ -38,7 +39,8 @@ LARGEST_LOG: Final = 4 * 2**20
 SETTLED_AFTER: Final = 1.0
 """Seconds from the start of the app to the one full garbage collection, when nobody waits for a key."""
 SHORT_ID: Final = 8
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ALWAYS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that count although whoever started the program had it ignore them: a closed window is one."""
 _HUNG_UP: Final = 128 + signal.SIGHUP
 
 log = logging.getLogger("agent_tui")
@@ -232,15 +234,18 @@ class _Ending:
         self.app: AgentTuiApp | None = None
         self.code: int | None = None
         self._starting = True
+        self._handled: list[int] = []
         self._task: asyncio.Task[object] | None = None
 
     async def __aenter__(self) -> None:
         self._task = asyncio.current_task()
-        for number in _SIGNALS:
-            asyncio.get_running_loop().add_signal_handler(number, self._end, number)
+        for number in ENDING:
+            if number in _ALWAYS or signal.getsignal(number) != signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, self._end, number)
+                self._handled.append(number)
 
     async def __aexit__(self, *_error: object) -> None:
-        for number in _SIGNALS:
+        for number in self._handled:
             asyncio.get_running_loop().remove_signal_handler(number)
 
     @contextlib.contextmanager
@@ -268,8 +273,8 @@ class _Ending:
         if self.code is None:
             self._end(signal.SIGHUP)
 
-    def _end(self, number: signal.Signals) -> None:
-        log.info("asked to end by %s", number.name)
+    def _end(self, number: int) -> None:
+        log.info("asked to end by %s", name_of(number))
         code = 128 + number
         if self.code == code == _HUNG_UP:  # the dead writer told it before the signal did
             return

@@ -16,6 +16,7 @@ import click
 
 from agent_tui.options import CONTEXT, config_option, data_dir_option, workspace_option
 from agent_tui.rule_sources import Sources, find_sources, plain_line
+from agent_tui.signals import ENDING
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
@@ -142,7 +143,9 @@ async def _probe(spec: ServerSpec, workspace: Path, data_dir: Path, *, accept: s
     from agent_tui_core.tools.mcp_servers import QUIET, McpServers
 
     if (task := asyncio.current_task()) is not None:  # so that the server is ended as well
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in ENDING:
+            if number != signal.SIGINT and signal.getsignal(number) != signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     servers = McpServers([spec], data_dir=data_dir)
     (server,) = servers.chosen(workspace, None)
     server.wake()

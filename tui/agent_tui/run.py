@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tui.options import CONTEXT, planning_options, session_id
+from agent_tui.signals import ENDING
 from agent_tui_core.agent.policy import OPTION, Policy, read_policy
 from agent_tui_core.config.profiles import Flags
 from agent_tui_core.errors import AgentTuiError, ConfigError
@@ -213,11 +214,11 @@ class _Ending:
         self.code: int | None = None
         self.failure: AgentTuiError | None = None
         self._task: asyncio.Task[object] | None = None
-        self._handled: list[signal.Signals] = []
+        self._handled: list[int] = []
 
     async def __aenter__(self) -> None:
         self._task = asyncio.current_task()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in ENDING:
             if signal.getsignal(number) != signal.SIG_IGN:  # nohup, or a job in the background of a script
                 asyncio.get_running_loop().add_signal_handler(number, self._end, number)
                 self._handled.append(number)
@@ -236,7 +237,7 @@ class _Ending:
         if self.headless is not None:
             self.headless.stop(self.code)
 
-    def _end(self, number: signal.Signals) -> None:
+    def _end(self, number: int) -> None:
         again, self.code = self.code is not None, 128 + number
         if self.headless is None or again:
             if self.headless is not None:

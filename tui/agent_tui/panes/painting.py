@@ -24,7 +24,7 @@ from agent_tui.panes.bare_strips import bare_strips
 from agent_tui.panes.circles import break_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.style import Style
@@ -179,6 +179,24 @@ class QuickScreen(Screen[ScreenResultType]):
         with self._context():
             super()._refresh_layout(size, scroll)
 
+    async def on_event(self, event: events.Event) -> None:
+        """Whatever size an event says, the one that the terminal has now counts.
+
+        A screen that is laid out sends itself a `Resize`. Where two sizes are on their way at once, each of
+        them would bring the other back for ever, and nobody else in the loop would have a turn (Textual 8.2).
+        """
+        if isinstance(event, events.Resize):
+            event.size = self.app.size
+        await super().on_event(event)
+
+    def _compositor_refresh(self) -> None:
+        """Write what changed; nothing while nobody can see it."""
+        if isinstance(self.app, QuickApp) and self.app.unseen:
+            self._dirty_widgets.clear()
+            self._compositor._dirty_regions.clear()
+            return
+        super()._compositor_refresh()
+
     def check_idle(self) -> None:
         """Do what `MessagePump.check_idle` does, but not for each widget of a frame."""
         if not self._in_frame:
@@ -207,7 +225,26 @@ class QuickApp(App[ReturnType]):
         bare_strips()
         self.keyboard = keyboard
         """Set before anything is painted."""
+        self.unseen = False
+        """The terminal has no size yet: nothing is painted."""
+        self._waits_to_be_seen: list[Callable[[], object]] = []
         super().__init__(driver_class=driver_class)
+
+    def when_seen(self, work: Callable[[], object]) -> None:
+        """Do this now, or as soon as the screen can be seen."""
+        if self.unseen:
+            self._waits_to_be_seen.append(work)
+        else:
+            work()
+
+    def see(self) -> None:
+        """The terminal has a size."""
+        if not self.unseen:
+            return
+        self.unseen = False
+        waiting, self._waits_to_be_seen = self._waits_to_be_seen, []
+        for work in (self.screen.refresh, *waiting):
+            self.call_later(work)
 
     async def on_event(self, event: events.Event) -> None:
         """Let the screen paint at once what a key changes."""

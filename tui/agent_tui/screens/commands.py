@@ -9,8 +9,10 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 
 from textual.app import SystemCommand
+from textual.command import CommandPalette
 
 from agent_tui.actions import Action
+from agent_tui.panes.painting import QuickScreen
 from agent_tui.panes.wording import one_line
 from agent_tui_core.config.modes import MODES, Mode
 
@@ -20,6 +22,11 @@ _MODE_HELP: dict[Mode, str] = {
     "plan": "Reads only; the rest is denied.",
     "auto": "Commands in the sandbox and edits in the workspace run unasked.",
 }
+
+
+class Palette(CommandPalette, QuickScreen[None]):
+    """Textual's palette, laid out and painted as all other screens are."""
+
 
 Command = Callable[[], Awaitable[None] | None]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from textual.app import App
 
 from agent_tui.actions import Actions
+from agent_tui.panes.painting import QuickApp
 from agent_tui.panes.wording import plural
 from agent_tui.ports import DashboardSession
 
@@ -44,7 +45,7 @@ class Leaving:
         return f"{key} stops all." if key else ""
 
     def leave(self) -> None:
-        """Leave; asks while agents run."""
+        """Leave; asks while agents run, if anybody can see the question."""
         if self._session.running:
             self.ask()
         else:
@@ -55,6 +56,9 @@ class Leaving:
         from agent_tui.modals.confirm import ConfirmModal
 
         if self._asks:
+            return
+        if isinstance(self._app, QuickApp) and self._app.unseen:
+            self._app.exit()
             return
         self._asks = True
         running = self._session.running

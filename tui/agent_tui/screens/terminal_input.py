@@ -5,6 +5,7 @@ Refuses to read keys itself: that is Textual's, whose thread wakes ten times a s
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
     from textual.drivers.linux_driver import LinuxDriver
 
 
-class _Reader:
+_log = logging.getLogger(__name__)
+
+
+class TerminalReader:
     """One thread that reads, and the pipe that wakes it."""
 
     def __init__(self, came: Callable[[], None]) -> None:
@@ -48,10 +52,16 @@ class _Reader:
                         os.kill(os.getpid(), signal.SIGHUP)  # what the kernel says to most
                         return
                     text = decode(said)
-                    for event in parser.feed(text, time.monotonic()):
+                else:
+                    text = ""
+                try:
+                    for event in parser.feed(text, time.monotonic()) if text else ():
                         driver.process_message(event)
-                for event in parser.tick(time.monotonic()):
-                    driver.process_message(event)
+                    for event in parser.tick(time.monotonic()):
+                        driver.process_message(event)
+                except Exception:  # noqa: BLE001 - a terminal may say anything; Textual would end the app
+                    _log.exception("what the terminal said could not be read")
+                    parser = KeyParser(driver._debug)
 
     def end(self, thread: threading.Thread | None) -> None:
         """Let the thread end, and wait for it."""
@@ -63,61 +73,18 @@ class _Reader:
         os.close(self.woken)
 
 
-def quiet_driver(came: Callable[[], None]) -> type[Driver] | None:
-    """The driver for this terminal, which says in its thread when a key came; None where Textual chooses."""
-    if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
-        return None
-    from textual.drivers.linux_driver import LinuxDriver
-
-    class QuietDriver(LinuxDriver):
-        """Textual's driver for Unix, with another wait, and one reader at a time."""
-
-        _reader: _Reader | None = None
-        _left = False
-
-        def start_application_mode(self) -> None:
-            """Take the terminal; once more when the program is continued, but never after it left.
-
-            A hang-up continues a program as well. What Textual starts then nobody would stop.
-            """
-            if self._left:
-                return
-            self._end_reader()
-            self._reader = _Reader(came)
-            super().start_application_mode()  # type: ignore[no-untyped-call]
-
-        def run_input_thread(self) -> None:
-            """Hand on what comes from the terminal, until `disable_input`."""
-            if (reader := self._reader) is not None:
-                reader.read(self)
-
-        def disable_input(self) -> None:
-            """Wake the thread, and wait until it ended."""
-            self._end_reader()
-            super().disable_input()
-
-        def suspend_application_mode(self) -> None:
-            """Give the terminal back until `resume_application_mode`."""
-            super().suspend_application_mode()
-            self._left = False
-
-        def close(self) -> None:
-            """Leave the terminal for good."""
-            self._left = True
-            self._end_reader()
-            super().close()
-
-        def _end_reader(self) -> None:
-            reader, self._reader = self._reader, None
-            if reader is not None:
-                reader.end(self._key_thread)
-
-    return QuietDriver
-
-
 def _read(descriptor: int) -> bytes:
     """What was typed; nothing when the terminal is gone."""
     try:
         return os.read(descriptor, 4096)
     except OSError:
         return b""
+
+
+def quiet_driver(came: Callable[[], None]) -> type[Driver] | None:
+    """The driver for this terminal, which says in its thread when a key came; None where Textual chooses."""
+    if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
+        return None
+    from agent_tui.screens.terminal_driver import TerminalDriver
+
+    return type("QuietDriver", (TerminalDriver,), {"came": staticmethod(came)})

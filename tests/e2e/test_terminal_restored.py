@@ -1,0 +1,167 @@
+"""Every way out gives the terminal back as it was found, and a terminal without a size costs nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from held_terminal import HeldTerminal, held_terminal
+from pty_program import terminal_environment
+
+FOOTER = "quit"
+WAITS = "this terminal has no size yet"
+CTRL_Q = b"\x11"
+
+
+@asynccontextmanager
+async def demo(
+    folder: Path, *, rows: int = 24, columns: int = 80, **more: str
+) -> AsyncIterator[HeldTerminal]:
+    argv = [sys.executable, "-m", "agent_tui", "--demo"]
+    environment = terminal_environment(folder, **more)
+    async with held_terminal(argv, environment, folder, rows=rows, columns=columns) as terminal:
+        yield terminal
+
+
+def is_as_before(terminal: HeldTerminal, folder: Path) -> None:
+    assert terminal.attributes == terminal.before
+    assert terminal.changed == {}
+    assert "Traceback" not in terminal.text()
+    with closing(sqlite3.connect(folder / "data" / "history.db")) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert not (folder / "data" / "history.db-wal").exists()  # it was closed, not dropped
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2),
+        *(signal.SIGALRM, signal.SIGVTALRM, signal.SIGIO, signal.SIGRTMIN, signal.SIGRTMAX - 1),
+    ],
+)
+async def test_a_signal_that_would_end_it_restores_the_terminal(number: int, tmp_path: Path) -> None:
+    async with demo(tmp_path) as terminal:
+        await terminal.until(FOOTER)
+        assert terminal.is_raw
+        assert terminal.changed
+        terminal.signal(number)
+        assert await terminal.end() == 128 + number
+        is_as_before(terminal, tmp_path)
+
+
+@pytest.mark.parametrize("touched", [False, True])
+async def test_a_program_that_was_stopped_and_continued_draws_again_and_restores_all(
+    touched: bool, tmp_path: Path
+) -> None:
+    async with demo(tmp_path) as terminal:
+        for _ in range(2):
+            await terminal.until(FOOTER)
+            terminal.signal(signal.SIGSTOP)
+            await terminal.until_stopped()
+            if touched:  # as a shell does, which wants to read a line
+                terminal.attributes = terminal.before
+            mark = len(terminal.output)
+            terminal.signal(signal.SIGCONT)
+            await terminal.until(FOOTER, since=mark)
+            await terminal.until_raw()
+        terminal.signal(signal.SIGTERM)
+        assert await terminal.end() == 143
+        is_as_before(terminal, tmp_path)
+
+
+async def test_a_program_that_is_asked_to_stop_gives_the_terminal_back_meanwhile(tmp_path: Path) -> None:
+    async with demo(tmp_path) as terminal:
+        await terminal.until(FOOTER)
+        terminal.signal(signal.SIGTSTP)
+        await terminal.until_stopped()
+        await asyncio.sleep(0)
+        terminal._read()
+        assert (terminal.attributes, terminal.changed) == (terminal.before, {})
+        mark = len(terminal.output)
+        terminal.signal(signal.SIGCONT)
+        await terminal.until(FOOTER, since=mark)
+        await terminal.until_raw()
+        terminal.signal(signal.SIGQUIT)
+        assert await terminal.end() == 131
+        is_as_before(terminal, tmp_path)
+
+
+async def test_a_program_that_ends_while_it_is_stopped_restores_the_terminal(tmp_path: Path) -> None:
+    async with demo(tmp_path) as terminal:
+        await terminal.until(FOOTER)
+        terminal.signal(signal.SIGSTOP)
+        await terminal.until_stopped()
+        terminal.signal(signal.SIGTERM)
+        terminal.signal(signal.SIGCONT)
+        assert await terminal.end() == 143
+        is_as_before(terminal, tmp_path)
+
+
+def _processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 80), (24, 0)])
+async def test_a_terminal_without_a_size_is_quiet_and_drawn_when_one_comes(
+    rows: int, columns: int, tmp_path: Path
+) -> None:
+    async with demo(tmp_path, rows=rows, columns=columns) as terminal:
+        await terminal.until(WAITS)
+        await asyncio.sleep(3)  # until the last import in the background is over
+        pid, written = terminal.process.pid, len(terminal.output)
+        used, holds = _processor_seconds(pid), _resident(pid)
+        await asyncio.sleep(2)
+        assert len(terminal.output) == written
+        assert _processor_seconds(pid) - used < 0.3
+        assert _resident(pid) - holds < 4 * 2**20
+        terminal.resize(30, 100)
+        await terminal.until(FOOTER, "streaming", since=written)
+        terminal.signal(signal.SIGTERM)
+        assert await terminal.end() == 143
+        is_as_before(terminal, tmp_path)
+
+
+@pytest.mark.parametrize("way", [signal.SIGTERM, signal.SIGUSR1, CTRL_Q, b"\x03\x03"])
+async def test_a_terminal_without_a_size_can_be_left(way: signal.Signals | bytes, tmp_path: Path) -> None:
+    async with demo(tmp_path, rows=0, columns=0) as terminal:
+        await terminal.until(WAITS)
+        await terminal.until_raw()
+        if isinstance(way, bytes):
+            terminal.press(way)
+        else:
+            terminal.signal(way)
+        assert await terminal.end() == (0 if isinstance(way, bytes) else 128 + way)
+        is_as_before(terminal, tmp_path)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 3), (1, 200), (65535, 65535)])
+async def test_a_terminal_of_any_size_can_be_left(rows: int, columns: int, tmp_path: Path) -> None:
+    async with demo(tmp_path, rows=rows, columns=columns) as terminal:
+        await terminal.until_raw()
+        terminal.resize(24, 80)
+        await terminal.until(FOOTER)
+        terminal.signal(signal.SIGTERM)
+        assert await terminal.end() == 143
+        is_as_before(terminal, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["dumb", "unknown"])
+async def test_a_terminal_that_can_show_nothing_is_told_of_the_way_without(name: str, tmp_path: Path) -> None:
+    async with demo(tmp_path, TERM=name) as terminal:
+        assert await terminal.end() == 2
+        assert "agent-tui run" in terminal.text()
+        assert terminal.attributes == terminal.before
+        assert b"\x1b" not in terminal.output
