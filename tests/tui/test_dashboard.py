@@ -193,9 +193,9 @@ async def test_a_tool_that_is_silent_for_minutes_is_named_instead_of_a_spinner(t
         driver.workers[0].become("running", "npm test")
         await driver.drawn()
         transcript = driver.app.feed.agents["agent-1"].transcript
-        transcript.last_at -= 360
+        transcript.clock.progressed_at -= 360
         await driver.drawn()
-        await driver.shows("quiet for 6:00 inside npm test")
+        await driver.shows("quiet for 6 min inside npm test")
 
 
 async def test_a_long_name_and_model_are_cut_with_a_mark_and_the_state_stays_whole(tmp_path: Path) -> None:

@@ -30,7 +30,11 @@ TOGETHER = 8
 PULSE = 1 / 4
 """Seconds between frames while agents work and nothing comes from them: the clock and the glyph go on."""
 SLOW_PULSE = 1.0
-"""The same, while agents only wait for a person: just the clock goes on."""
+"""The same, while agents only wait for a person, are silent or back off: just seconds go on."""
+SILENT_AFTER = 10.0
+"""Seconds without text, call or usage after which a model is called silent, and no glyph turns any more."""
+QUIET_AFTER = 60.0
+"""The same for a tool, which owes nobody a word while it works."""
 CHARACTERS_PER_TOKEN = 4
 MOST_WARNINGS = 99
 RATE_SPAN = 2.0
@@ -95,17 +99,21 @@ class AgentFeed:
         self.returned: list[PromptReturned] = []
         """Prompts that came back and are in no draft yet."""
         self._looked_at = 0
+        self._now = 0.0
         self._subscription = agent.subscribe(wake, most=None)
 
     @property
     def pulse(self) -> float | None:
         """Seconds after which its rows look different though nothing came; None: they stay."""
-        if self.transcript.state in WORKING_STATES:
-            return PULSE
-        return SLOW_PULSE if self.transcript.state == "waiting" else None
+        state = self.transcript.state
+        if state not in WORKING_STATES:
+            return SLOW_PULSE if state == "waiting" else None
+        still = state == "retrying" or is_silent(self.transcript, self._now)
+        return SLOW_PULSE if still else PULSE
 
     def fold(self, now: float) -> bool:
         """Fold what came since the last frame; says whether anything did."""
+        self._now = now
         events = self._subscription.take()
         if events:
             self.transcript.apply(merged(events))
@@ -126,6 +134,11 @@ class AgentFeed:
     def close(self) -> None:
         """Stop listening."""
         self._subscription.close()
+
+
+def is_silent(transcript: Transcript, now: float) -> bool:
+    """Whether what should be at work gave no sign of it for so long that a person is told."""
+    return transcript.silent_for(now) >= (QUIET_AFTER if transcript.state == "running" else SILENT_AFTER)
 
 
 View = Callable[[], object]

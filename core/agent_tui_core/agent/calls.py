@@ -29,6 +29,7 @@ from agent_tui_core.events import (
     ToolEnded,
     ToolJudged,
     ToolProgressed,
+    ToolSpawned,
     ToolStarted,
 )
 from agent_tui_core.hooks.chain import Hooks
@@ -202,8 +203,8 @@ class Calls:
 
     async def _ran(self, proposed: ProposedCall, allowed: Allowed, round_: Round) -> _Ran:
         waits = round_.outside.get(proposed.key)
-        report = partial(self._report, proposed.key)
-        context = replace(self._context, call_key=proposed.key, report=report)
+        report, spawned = partial(self._report, proposed.key), partial(self._spawned, proposed.key)
+        context = replace(self._context, call_key=proposed.key, report=report, spawned=spawned)
         if waits is not None:
             context = replace(context, since=waits.since, until=waits.until)
         output, outcome = await self._execute(allowed.tool, allowed.input, context)
@@ -246,6 +247,9 @@ class Calls:
 
     def _report(self, key: str, output: str) -> None:
         self._journal.emit(ToolProgressed(key, output))
+
+    def _spawned(self, key: str, pid: int) -> None:
+        self._journal.emit(ToolSpawned(key, pid))
 
     async def _execute(
         self, tool: Tool, input: JsonObject, context: ToolContext

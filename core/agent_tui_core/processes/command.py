@@ -54,13 +54,16 @@ async def run_command(
     *,
     timeout: float,
     report: Callable[[str], None] | None = None,
+    spawned: Callable[[int], None] = lambda _pid: None,
 ) -> CommandOutput:
     """Run `argv`, which a person knows as `shown`, until it ends, its time is over or this task is cancelled.
 
+    `report` gets pieces of its output, `spawned` the id of its process.
     Raises `ToolError` when it cannot be started, or only without the sandbox that it has to run in.
     """
     started = time.monotonic()
     run = await _started(argv, place, report)
+    spawned(run.child.pid)
     adopted: LeftRunning | None = None
     timed_out = more = False
     try:

@@ -58,7 +58,7 @@ class Activity:
             case CompactionStarted():
                 return self._to("summarising")
             case RequestRetrying(attempt, attempts, delay, reason):
-                return self._to("retrying", f"{attempt} of {attempts}, in {delay:.0f} s: {reason}")
+                return self._to("retrying", f"in {delay:.0f} s: {reason} ({attempt} of {attempts})")
             case RunEnded(end, reason):
                 self.stopping = False
                 return self._to(_ENDS[end], reason)

@@ -73,6 +73,8 @@ class ToolEntry:
     started_at: float | None = None
     until: float | None = None
     """Until when somebody outside may deliver its result; None for a tool that returns by itself."""
+    pid: int | None = None
+    """The process that it runs in, where it is one; it lives as long as the call runs."""
     progress: str = ""
     result: ToolResult | None = None
     seconds: float = 0.0

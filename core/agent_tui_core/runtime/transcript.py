@@ -38,6 +38,7 @@ from agent_tui_core.events import (
     ToolJudged,
     ToolProgressed,
     ToolProposed,
+    ToolSpawned,
     ToolStarted,
     ToolUseDelta,
     UsageReported,
@@ -45,6 +46,7 @@ from agent_tui_core.events import (
     WorkerFailed,
 )
 from agent_tui_core.messages import Message, QueuedPrompt, Usage
+from agent_tui_core.runtime.call_folding import CallBody, fold_call
 from agent_tui_core.runtime.entries import (
     EndEntry,
     Entry,
@@ -54,10 +56,8 @@ from agent_tui_core.runtime.entries import (
     UserEntry,
     summarised,
 )
+from agent_tui_core.runtime.progress import ProgressClock
 from agent_tui_core.wire.opaque import is_tagged
-
-PROGRESS_KEPT = 8_000
-"""Characters of a running tool's output that an entry keeps: the end of it."""
 
 
 class Transcript:
@@ -70,7 +70,8 @@ class Transcript:
         self.state: AgentState = "idle"
         self.detail = ""
         self.state_since = 0.0
-        self.last_at = 0.0
+        self.clock = ProgressClock()
+        """When something last came, and until when a retry is waited for."""
         self.queue: tuple[QueuedPrompt, ...] = ()
         self.usage = Usage()
         """The sum over all answers; the running one included."""
@@ -97,8 +98,17 @@ class Transcript:
     def apply(self, events: Iterable[Event]) -> None:
         """Fold events, in order."""
         for event in events:
-            self.last_at = event.at
+            self.clock.note(event)
             self._apply(event.body, event.at)
+
+    def silent_for(self, now: float) -> float:
+        """Seconds in which nothing came from a model or a tool that should be at work; else 0."""
+        return self.clock.silent_for(self.state, now)
+
+    def running_calls(self) -> list[ToolEntry]:
+        """The calls that run now, oldest first."""
+        entries = (self.entries[index] for index in self._by_key.values())
+        return [each for each in entries if isinstance(each, ToolEntry) and each.status == "running"]
 
     def _apply(self, body: Body, at: float) -> None:
         match body:
@@ -109,13 +119,14 @@ class Transcript:
                 | ApprovalRequested()
                 | ApprovalSettled()
                 | ToolStarted()
+                | ToolSpawned()
                 | ToolProgressed()
                 | ToolEnded()
             ):
                 self._apply_to_call(body, at)
             case StateChanged(state, detail):
                 if (state, detail) != (self.state, self.detail):
-                    self.state_since = at
+                    self.state_since = self.clock.progressed_at = at
                 self.state, self.detail = state, detail
             case QueueChanged(prompts):
                 self.queue = prompts
@@ -302,34 +313,19 @@ class Transcript:
             entry.raw.clear()
             self.dirty.add(index)
 
-    def _apply_to_call(
-        self,
-        body: ToolJudged | ApprovalRequested | ApprovalSettled | ToolStarted | ToolProgressed | ToolEnded,
-        at: float,
-    ) -> None:
+    def _apply_to_call(self, body: CallBody, at: float) -> None:
         index = self._by_key.get(body.key)
         entry = None if index is None else self.entries[index]
         if index is None or not isinstance(entry, ToolEntry):
             return
         match body:
-            case ToolJudged():
-                entry.input, entry.decided_by = body.input, body.by
-                entry.reason, entry.rule = body.reason, body.rule
-                if body.allowed:
-                    entry.status = "judging"
             case ApprovalRequested(request=request):
                 self.waiting[request.id] = body
-                entry.status, entry.preview = "waiting", request.preview
             case ApprovalSettled(request_id=request_id):
                 self.waiting.pop(request_id, None)
-                entry.status = "judging"
-            case ToolStarted(input=input_, until=until):
-                entry.input, entry.status, entry.started_at, entry.until = input_, "running", at, until
-            case ToolProgressed(output=output):
-                entry.progress = (entry.progress + output)[-PROGRESS_KEPT:]
-            case ToolEnded():
-                entry.status, entry.result, entry.seconds = body.outcome, body.result, body.seconds
-                entry.preview, entry.progress = body.preview or entry.preview, ""
+            case _:
+                pass
+        fold_call(entry, body, at)
         self.dirty.add(index)
 
     # --- ends -----------------------------------------------------------------------------------------------

@@ -62,7 +62,12 @@ async def _run(input: dict[str, Any], context: ToolContext) -> ToolOutput:
     command: str = input["command"]
     place = Place(context.workspace, context.sandbox, context.background, context.environment)
     done = await run_command(
-        _argv(command), command, place, timeout=milliseconds / 1000, report=context.report
+        _argv(command),
+        command,
+        place,
+        timeout=milliseconds / 1000,
+        report=context.report,
+        spawned=context.spawned,
     )
     output = done.output
     text = output.text.rstrip("\n") or "(no output)"

@@ -19,7 +19,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from agent_tui.actions import AGENT_KEYS
-from agent_tui.feed import WORKING_STATES, AgentFeed
+from agent_tui.feed import WORKING_STATES, AgentFeed, is_silent
 from agent_tui.panes.status import Row
 from agent_tui.panes.transcript import TranscriptView
 from agent_tui.panes.wording import (
@@ -31,6 +31,7 @@ from agent_tui.panes.wording import (
     mode_word,
     one_line,
     row,
+    silence_words,
     state_words,
 )
 from agent_tui_core.events import AgentState
@@ -74,6 +75,7 @@ class AgentPane(Container):
         self._header = Row(classes="pane-header")
         self._banner = Banner(classes="pane-banner")
         self._footer = Row(classes="pane-footer")
+        self._silence = Row(classes="pane-silence")
         self._queue = Static("", classes="pane-queue", markup=False)
         self._empty = Static("", classes="pane-empty", markup=False)
         self._queued: tuple[tuple[QueuedPrompt, ...], bool] = ((), False)
@@ -89,11 +91,12 @@ class AgentPane(Container):
         yield self._banner
         yield self._empty
         yield self.transcript
+        yield self._silence
         yield self._queue
         yield self._footer
 
     def on_mount(self) -> None:
-        self._queue.display = self._banner.display = False
+        self._queue.display = self._banner.display = self._silence.display = False
         self._settle_empty()
 
     def on_click(self) -> None:
@@ -129,7 +132,8 @@ class AgentPane(Container):
         In each frame these two rows would cost as much as the whole transcript.
         """
         transcript, width = self.feed.transcript, self._header.size.width
-        said = (self.feed.agent.mode.now, len(self.feed.warnings))
+        silence = silence_words(transcript, now, self.feed.agent.model, chosen=self.is_chosen)
+        said = (self.feed.agent.mode.now, len(self.feed.warnings), is_silent(transcript, now), bool(silence))
         key = (transcript.state, transcript.detail, transcript.queue, self.is_chosen, width, *said)
         if key == self._rows_key and 0 <= now - self._rows_at < ROWS_EVERY:
             return
@@ -137,6 +141,9 @@ class AgentPane(Container):
         feed, chosen = self.feed, self.is_chosen  # rows that hold their pane would be a circle
         self._header.show(lambda width: header_line(feed, width, now, chosen=chosen))
         self._footer.show(lambda width: footer_line(feed, width, now))
+        self._silence.display = bool(silence)
+        if silence:
+            self._silence.show(lambda width: row([(f"  {silence}", "$text-warning")], [], width))
         self._banner.display = bool(feed.warnings)
         if feed.warnings:
             self._banner.show(lambda width: banner_line(feed.warnings, width))

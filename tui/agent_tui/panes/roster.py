@@ -178,7 +178,7 @@ def agent_rows(feed: AgentFeed, width: int, now: float, *, chosen: bool) -> list
         [(state, words.style), (" ", "")],
         width,
     )
-    quiet = f"{age(now - feed.transcript.last_at)}" if feed.transcript.last_at else ""
+    quiet = f"{age(now - feed.transcript.clock.last_at)}" if feed.transcript.clock.last_at else ""
     tokens = f"{'~' if feed.meter.is_estimate else ''}{count(feed.meter.tokens_out)}"
     figures = " · ".join(word for word in (tokens if feed.meter.tokens_out else "", quiet) if word)
     said = cut_start(last_line(feed.transcript), width - len(figures) - 5)

@@ -5,11 +5,13 @@ Every foreign string that leaves this module is safe for a terminal, and only ev
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 from textual.content import Content
 
+from agent_tui.feed import is_silent
 from agent_tui.panes.lines import printable
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.events import AgentState
@@ -20,12 +22,15 @@ from agent_tui_core.text import safe_line
 Part: TypeAlias = tuple[str, str]
 """Text and its style."""
 
-QUIET_AFTER = 60.0
-"""Seconds without a sign of life after which a pane says so."""
+TOLD_AFTER = 60.0
+"""Seconds of a model's silence after which its pane has a line that says so."""
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _SPINS_PER_SECOND = 4
+_STILL = "◌"
+"""In the place of a glyph that turns: nothing moves."""
 _TURNS = ""
+_COMMAND_CELLS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +61,51 @@ _STATES: dict[AgentState, StateWords] = {
 def state_words(transcript: Transcript, now: float) -> StateWords:
     """Glyph, words and style for what an agent does now."""
     known = _STATES[transcript.state]
-    glyph = known.glyph or _SPINNER[int(now * _SPINS_PER_SECOND) % len(_SPINNER)]
-    words, detail = known.words, one_line(transcript.detail)
-    quiet = now - transcript.last_at
-    if transcript.state == "running" and quiet > QUIET_AFTER:
-        words = f"quiet for {duration(quiet)} inside {detail or 'a tool'}"
+    silent = is_silent(transcript, now)
+    turning = _STILL if silent else _SPINNER[int(now * _SPINS_PER_SECOND) % len(_SPINNER)]
+    words = known.words
+    if transcript.state == "running" and silent:
+        words = f"quiet for {age(transcript.silent_for(now))} inside {_inside(transcript)}"
+    elif transcript.state == "running" and transcript.detail:
+        words = f"{words} {one_line(transcript.detail)}"
+    elif transcript.state == "retrying":
+        words = _retrying(transcript, now)
     elif transcript.state == "summarising":
         words = f"{words}: {now - transcript.state_since:.0f} s, {count(transcript.summary_tokens)} tokens"
-    elif transcript.state in {"running", "retrying"} and detail:
-        words = f"{words} {detail}"
-    return StateWords(glyph, words, known.style)
+    elif silent:
+        words = f"silent {seconds(transcript.silent_for(now))}"
+    return StateWords(known.glyph or turning, words, "$text-warning" if silent else known.style)
+
+
+def _inside(transcript: Transcript) -> str:
+    """What runs, and that its process lives: "`npm test` (pid 4242 alive)"."""
+    calls = transcript.running_calls()
+    if not calls:
+        return one_line(transcript.detail) or "a tool"
+    oldest, more = calls[0], len(calls) - 1
+    command = (oldest.input or {}).get("command")
+    name = (
+        f"`{cut(one_line(command), _COMMAND_CELLS)}`" if isinstance(command, str) else one_line(oldest.name)
+    )
+    lives = f" (pid {oldest.pid} alive)" if oldest.pid is not None else ""
+    return f"{name}{lives}{f' and {more} more' if more else ''}"
+
+
+def _retrying(transcript: Transcript, now: float) -> str:
+    """How long until the request is made again, and why: "retrying in 25 s: rate limit"."""
+    request = transcript.clock.retrying
+    if request is None:
+        return f"retrying {one_line(transcript.detail)}".rstrip()
+    return f"retrying in {max(0, math.ceil(transcript.clock.retry_at - now))} s: {one_line(request.reason)}"
+
+
+def silence_words(transcript: Transcript, now: float, model: str, *, chosen: bool) -> str:
+    """The line that a pane has of a silence that lasts; empty while there is none."""
+    silent = transcript.silent_for(now)
+    if silent < TOLD_AFTER or transcript.state == "running":
+        return ""
+    remedy = "; esc stops it" if chosen else ""
+    return f"Nothing came from {one_line(model)} for {seconds(silent)}{remedy}."
 
 
 def one_line(foreign: str) -> str:
@@ -100,6 +140,16 @@ def age(seconds: float) -> str:
     if whole < 60:
         return f"{whole} s"
     return f"{whole // 60} min" if whole < 3600 else f"{whole // 3600} h"
+
+
+def seconds(passed: float) -> str:
+    """`29 s`, `1 min 12 s`, `2 h 5 min`: how long something lasts."""
+    whole = max(0, int(passed))
+    if whole < 60:
+        return f"{whole} s"
+    return (
+        f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+    )
 
 
 def count(number: int) -> str:
