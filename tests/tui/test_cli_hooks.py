@@ -116,6 +116,16 @@ def test_hooks_of_a_plugin_are_taken_over_with_its_folder(
     assert "Nothing to add" in said
 
 
+def test_nobody_is_asked_for_the_folder_of_a_plugin_none_of_whose_hooks_can_run(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = plugin(Path("plugin").absolute())
+    file.write_text(file.read_text().replace('"Stop"', '"UserPromptExpansion"'))
+    code, said = told(capsys, "import", str(file), "--yes")
+    assert (code, "no hook in it that can run here" in said, "no such point" in said) == (0, True, True)
+    assert not config.exists()
+
+
 def test_the_folder_of_a_plugin_is_asked_for_at_a_terminal(
     config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

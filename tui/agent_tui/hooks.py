@@ -170,6 +170,9 @@ def import_hooks(file: Path, plugin_root: Path | None, yes: bool) -> int:
         _show(hook)
     for problem in found.problems:
         click.echo(f"  left out: {visible_text(str(problem))}")
+    if not found.hooks:
+        click.echo("Nothing to add: there is no hook in it that can run here.")
+        return 0
     if not added:
         click.echo(
             f"Nothing to add: {len(found.hooks)} found, all of them are in {visible_text(str(target))}."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 from agent_tui_core.blocks import JsonObject
@@ -42,6 +43,7 @@ _FEEDBACK: Final = ("PostToolUse", "PostToolUseFailure")
 _NOTHING_TO_BLOCK: Final = ("Notification", "SessionStart", "SessionEnd")
 """What blocks elsewhere is told to the person here."""
 _WANT_A_REASON: Final = ("ask", "defer", "deny")
+_PROMISE: Final = frozenset({"async", "asyncTimeout"})
 _OLD_WORDS: Final[Mapping[str, Behavior]] = {"approve": "allow", "block": "deny"}
 
 
@@ -69,7 +71,7 @@ def read_answer(point: Point, exit_code: int | None, output: str, errors: str) -
     Exit 2 blocks, and stderr is the reason. Otherwise an output that begins with `{` is the decision. At exit
     0 other words are nothing (at two points: context); at any other code the hook is broken.
     """
-    words = output.strip()
+    words = _without_promise(output.strip())
     if exit_code == BLOCKED:
         return _blocked(point, errors)
     if words.startswith("{"):
@@ -83,6 +85,17 @@ def read_answer(point: Point, exit_code: int | None, output: str, errors: str) -
     if point in _ADDS_PLAIN_TEXT and words:
         return HookAnswer(context=_bounded(words, LONGEST_CONTEXT))
     return HookAnswer()
+
+
+def _without_promise(words: str) -> str:
+    """What stands behind `{"async": true}`: such a hook would be left to run on. Here it is waited for."""
+    first, _, rest = words.partition("\n")
+    if '"async"' in first:
+        with suppress(HookError):
+            said = _object(first)
+            if said.keys() <= _PROMISE and said.get("async") is True:
+                return rest.strip()
+    return words
 
 
 def _ending(exit_code: int | None) -> str:

@@ -32,6 +32,7 @@ NO_PLUGIN_ROOT: Final = (
     f"should be the folder of the plugin that this hook is from, as a whole path: its command means it by "
     f"${{{PLUGIN_ROOT}}}"
 )
+_ANY: Final = "/"
 LONGEST_TIMEOUT: Final = 86_400
 _ON_ERROR: Final[tuple[OnError, ...]] = ("ask", "deny", "allow")
 _CHANGES_IT: Final = ("args", "shell", "if", "async", "asyncRewake", "once")
@@ -56,7 +57,7 @@ def read_hooks(raw: bytes, file: str, *, root: Path | None = None, plugin_root: 
     found = HooksFile()
     table = parse_table(raw, file).get("hooks", {})
     if plugin_root:
-        for entry in entries_of(table):
+        for _, _, entry in _entries(table if isinstance(table, dict) else {}):
             entry.setdefault("plugin_root", plugin_root)
     if not isinstance(table, dict):
         raise ConfigError("should be an object: point → list of groups", file=file, key="hooks")
@@ -74,17 +75,16 @@ def read_hooks(raw: bytes, file: str, *, root: Path | None = None, plugin_root: 
     return found
 
 
-def entries_of(groups: object) -> Iterator[dict[str, Any]]:
-    """The hooks in such an object, as they are written; what is none is passed over."""
-    for _, _, entry in _entries(groups if isinstance(groups, Mapping) else {}):
-        yield entry
-
-
 def without_plugin_root(raw: bytes, file: str) -> list[str]:
-    """The commands in such a file that mean a plugin's folder and do not say which. Raises `ConfigError`."""
-    entries = entries_of(parse_table(raw, file).get("hooks", {}))
-    named = [str(entry.get("command")) for entry in entries if not entry.get("plugin_root")]
-    return list(dict.fromkeys(command for command in named if names_plugin_root(command)))
+    """The commands of hooks that mean a plugin's folder and do not say which. Raises `ConfigError`."""
+    found = read_hooks(raw, file, plugin_root=_ANY)
+    return list(
+        dict.fromkeys(
+            hook.command
+            for hook in found.hooks
+            if hook.plugin_root == _ANY and names_plugin_root(hook.command)
+        )
+    )
 
 
 def parse_table(raw: bytes, file: str) -> dict[str, Any]:

@@ -76,6 +76,10 @@ def test_a_matcher_is_about_what_its_point_is_about(
         (says({"decision": "block", "reason": "not here"}), "deny", "not here"),
         (says({"decision": "block", "reason": "old", **ALLOW}), "deny", "old"),
         (says({"decision": "approve", **DENY}), "deny", "deny"),
+        # a hook that would be left to run on is waited for, and what it says then counts
+        (says('{"async": true, "asyncTimeout": 9}\n' + json.dumps(DENY)), "deny", "deny"),
+        (says('{"async": true}\n'), "none", ""),
+        (says('{"async": true}\n{}', 2, "no"), "deny", "no"),
         # words for the person alone are the reason, too: the model has to know why
         (says({**decides("deny"), "systemMessage": "no rm"}), "deny", "no rm"),
         (says({**decides("ask"), "systemMessage": "sure?"}), "ask", "asks: sure?"),
@@ -120,6 +124,8 @@ BROKEN = [
     (says('{"reason": NaN}'), "NaN", 10),
     (says(r'{"reason": "\ud800"}'), "JSON", 10),
     (says(json.dumps(ALLOW) + " and more"), "JSON", 10),
+    (says('{"async": false}\n' + json.dumps(ALLOW)), "JSON", 10),
+    (says(json.dumps({**ALLOW, "async": True}) + "\n" + json.dumps(DENY)), "JSON", 10),
     (says("{" * 100_000), "JSON", 10),
     ("head -c 3000000 /dev/zero | tr '\\0' x | sed 's/^/{/'", "JSON", 10),
 ]
