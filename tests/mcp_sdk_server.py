@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import socket
 import sys
 from typing import Annotated
 
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
+from mcp_types import CallToolResult, ImageContent
 from pydantic import BaseModel
 
 server = MCPServer("sdk-test", version="7")
+PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 100).decode()
 
 
 class Guest(BaseModel):
@@ -28,6 +31,34 @@ def who() -> Elicit[Guest]:
 def add(a: int, b: int) -> int:
     """Adds two numbers."""
     return a + b
+
+
+@server.resource("memo://house/rules")
+def rules() -> str:
+    """What holds in the house."""
+    return "no shoes"
+
+
+@server.resource("memo://guest/{name}")
+def guest(name: str) -> str:
+    """What is known of a guest."""
+    return f"{name} likes tea"
+
+
+class Drawing(BaseModel):
+    """A picture as data."""
+
+    type: str
+    data: str
+    mimeType: str  # noqa: N815 - the protocol's name
+
+
+@server.tool()
+def draw() -> Annotated[CallToolResult, Drawing]:
+    """Returns a picture, once as a part of the result and once as data, as servers do."""
+    picture = ImageContent(type="image", data=PICTURE, mime_type="image/png")
+    data = {"type": "image", "data": PICTURE, "mimeType": "image/png"}
+    return CallToolResult(content=[picture], structured_content=data)
 
 
 @server.tool()

@@ -16,6 +16,8 @@ import pytest
 from agent_tui import cli
 from mcp_servers import SCRIPT, group_lives, until
 
+TASK_SCRIPT = SCRIPT.with_name("mcp_task_server.py")
+
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
@@ -25,8 +27,8 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def configure(home: Path, *modes: str, more: str = "") -> None:
-    arguments = ["-S", "-E", str(SCRIPT), str(home / "server"), *modes]
+def configure(home: Path, *modes: str, more: str = "", script: Path = SCRIPT) -> None:
+    arguments = ["-S", "-E", str(script), str(home / "server"), *modes]
     lines = [
         "[mcp.servers.test]",
         f"command = {json.dumps(sys.executable)}",
@@ -150,3 +152,32 @@ def test_a_server_of_a_folder_that_is_not_trusted_is_listed_and_not_started(
     done = agent_tui("mcp", "probe", "theirs")
     assert done.returncode == 2
     assert "you did not trust this folder" in done.stderr
+
+
+@pytest.mark.parametrize("options", [("mcp", "{}", "list"), ("mcp", "list", "{}"), ("mcp", "{}")])
+def test_the_settings_that_are_named_are_read_wherever_the_option_stands(
+    home: Path, agent_tui: AgentTui, options: tuple[str, ...]
+) -> None:
+    configure(home)
+    (home / "other.toml").write_text('[mcp.servers.other]\ncommand = "true"\n')
+    named = ["--config", str(home / "other.toml")]
+    arguments = [word for option in options for word in (named if option == "{}" else [option])]
+    done = agent_tui(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("other")
+
+
+def test_a_folder_for_data_before_the_subcommand_is_where_a_probe_keeps_what_it_met(
+    home: Path, agent_tui: AgentTui
+) -> None:
+    configure(home)
+    assert agent_tui("mcp", "--data-dir", str(home / "elsewhere"), "probe", "test").returncode == 0
+    assert (home / "elsewhere" / "mcp-servers.json").exists()
+    assert not (home / "data" / "mcp-servers.json").exists()
+
+
+def test_a_probe_says_which_tools_are_not_offered_and_why(home: Path, agent_tui: AgentTui) -> None:
+    configure(home, "no-tasks", script=TASK_SCRIPT)
+    done = agent_tui("mcp", "probe", "test")
+    assert "not offered, because they only run as tasks and this server runs none: research" in done.stdout
+    assert "mcp__test__read_resource" in done.stdout

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tui.options import CONTEXT, config_option, data_dir_option, workspace_option
+from agent_tui.options import CONTEXT, config_option, data_dir_option, hand_down, workspace_option
 from agent_tui.rule_sources import Sources, find_sources, plain_line
 from agent_tui.signals import ENDING
 from agent_tui_core.errors import AgentTuiError, ConfigError
@@ -58,6 +58,7 @@ class _Configured:
 @click.pass_context
 def command(ctx: click.Context, workspace: Path | None, config: Path | None, data_dir: Path | None) -> int:
     """See the MCP servers that agents can use, and try one."""
+    hand_down(ctx)
     return _list(workspace, config, data_dir) if ctx.invoked_subcommand is None else 0
 
 
@@ -187,6 +188,9 @@ def _show(server: McpServer, changes: str | None, *, accepted: bool) -> None:
         click.echo(f"           every call is asked about, until you say --accept {key}")
     more = f"; {server.left_out:,} more are left out" if server.left_out else ""
     click.echo(f"  tools    {len(server.tools)}{more}")
+    if server.unusable:
+        names = ", ".join(plain_line(name) for name in server.unusable)
+        click.echo(f"  not offered, because they only run as tasks and this server runs none: {names}")
     width = min(40, max((len(tool.name) for tool in server.tools), default=0))
     for tool in server.tools:
         first = safe_line(tool.description.partition("\n")[0])

@@ -115,6 +115,13 @@ def planning_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return planned
 
 
+def hand_down(ctx: click.Context) -> None:
+    """Let options said before a subcommand hold for it, unless it has its own."""
+    assert isinstance(ctx.command, click.Group)
+    said = {name: value for name, value in ctx.params.items() if value is not None}
+    ctx.default_map = dict.fromkeys(ctx.command.commands, said)
+
+
 def session_id(said: str) -> str | None:
     """The beginning of an id, "" for the word "newest", None for what can be neither."""
     if said == NEWEST:

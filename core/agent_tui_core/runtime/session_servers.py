@@ -17,6 +17,7 @@ from agent_tui_core.config.profiles import AgentProfile, Plan
 from agent_tui_core.errors import AgentTuiError
 from agent_tui_core.runtime.forms import Form, Forms
 from agent_tui_core.runtime.report import ReportRow, ReportSection
+from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:
     from agent_tui_core.tools.mcp_server import McpServer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 OWN = "your settings"
 PROJECT = "this project"
+_NAMED = 4
 _EMPTY = 'None. Add [mcp.servers.NAME] with command = "…" or url = "…" to the settings file.'
 
 
@@ -173,6 +175,10 @@ def _row(server: McpServer, *, several: bool) -> ReportRow:
     spec = server.spec
     changed = server.changes is not None
     detail = [spec.address, spec.source, *([f"for {server.workspace}"] if several else [])]
+    if server.unusable:
+        names = ", ".join(safe_line(name)[:60] for name in server.unusable[:_NAMED])
+        more = f" and {len(server.unusable) - _NAMED} more" if len(server.unusable) > _NAMED else ""
+        detail.insert(0, f"not offered (they only run as tasks, and it runs none): {names}{more}")
     if server.doubt:
         detail.insert(0, f"its tools changed since you allowed them: {server.changes}")
     elif server.why:

@@ -10,9 +10,9 @@ import asyncio
 import contextvars
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agent_tui_core.errors import ToolError
 from agent_tui_core.text import safe_line, safe_text
@@ -21,11 +21,12 @@ from agent_tui_core.tools.mcp_names import without_patterns
 from agent_tui_core.tools.mcp_values import Ask, Question, ServerSpec
 
 if TYPE_CHECKING:
-    from mcp.client.client import Client
     from mcp.client.context import ClientRequestContext
-    from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
+    from mcp_types import ElicitRequestParams, ElicitResult
 
 log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
 
 CANCEL_GRACE: Final = 0.2
 """Seconds in which the server is told that nobody waits any more."""
@@ -55,7 +56,7 @@ class CallTimedOut(ToolError):
 
 
 @dataclass(eq=False, slots=True)
-class _Call:
+class ActiveCall:
     """One call and its clock, which stands still while a person thinks."""
 
     context: ToolContext
@@ -76,19 +77,31 @@ class _Call:
         if running and not self.asking:
             self.limit.reschedule(asyncio.get_running_loop().time() + self.left)
 
+    def goes_on(self, seconds: float) -> None:
+        """It gave a sign of life that counts: it has so many seconds for the next one."""
+        if self.asking:
+            self.left = seconds
+        elif self.limit.when() is not None:
+            self.limit.reschedule(asyncio.get_running_loop().time() + seconds)
+
     async def progressed(self, progress: float, total: float | None, message: str | None) -> None:
+        """Show how far the server is, now and then."""
         now = asyncio.get_running_loop().time()
-        if now < self.reported_at + _PROGRESS_EVERY or self.budget <= 0:
+        if now < self.reported_at + _PROGRESS_EVERY:
             return
-        amount = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
-        words = safe_line((message or "")[: 4 * _LONGEST_PROGRESS])[:_LONGEST_PROGRESS]
-        line = f"{amount}: {words}\n" if words else f"{amount}\n"
         self.reported_at = now
-        self.budget -= len(line)
-        self.context.report(line)
+        amount = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+        self.told(f"{amount}: {message}" if message else amount)
+
+    def told(self, words: str) -> None:
+        """Show a line of foreign words; all of them together are bounded."""
+        if self.budget > 0:
+            line = f"{safe_line(words[: 4 * _LONGEST_PROGRESS])[:_LONGEST_PROGRESS]}\n"
+            self.budget -= len(line)
+            self.context.report(line)
 
 
-_current: contextvars.ContextVar[_Call | None] = contextvars.ContextVar("mcp call", default=None)
+_current: contextvars.ContextVar[ActiveCall | None] = contextvars.ContextVar("mcp call", default=None)
 
 
 class ActiveCalls:
@@ -97,22 +110,23 @@ class ActiveCalls:
     def __init__(self, spec: ServerSpec, ask: Ask | None) -> None:
         self._spec = spec
         self._ask = ask
-        self._tasks: set[asyncio.Task[CallToolResult]] = set()
-        self._running: set[_Call] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._running: set[ActiveCall] = set()
         self._asking: set[asyncio.Task[Mapping[str, Any] | None]] = set()
 
+    @property
+    def asks(self) -> bool:
+        """There is somebody who can be asked."""
+        return self._ask is not None
+
     async def run(
-        self, client: Client, tool: str, arguments: dict[str, Any], context: ToolContext
-    ) -> CallToolResult:
-        """Call a tool. Raises `ToolError`, and `ServerGone` when the connection ended meanwhile."""
-        call = _Call(context, asyncio.timeout(self._spec.timeout))
+        self, request: Callable[[ActiveCall], Coroutine[Any, Any, Answer]], context: ToolContext
+    ) -> Answer:
+        """Make a request. Raises `ToolError`, and `ServerGone` when the connection ended meanwhile."""
+        call = ActiveCall(context, asyncio.timeout(self._spec.timeout))
         values = contextvars.copy_context()
         values.run(_current.set, call)
-        task = asyncio.create_task(
-            client.call_tool(tool, arguments, progress_callback=call.progressed),
-            name=f"mcp {self._spec.name} call",
-            context=values,
-        )
+        task = asyncio.create_task(request(call), name=f"mcp {self._spec.name} call", context=values)
         self._tasks.add(task)
         task.add_done_callback(self._forget)
         self._running.add(call)
@@ -138,12 +152,12 @@ class ActiveCalls:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _forget(self, task: asyncio.Task[CallToolResult]) -> None:
+    def _forget(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # looked at: its caller may be gone
 
-    def _result(self, task: asyncio.Task[CallToolResult]) -> CallToolResult:
+    def _result(self, task: asyncio.Task[Answer]) -> Answer:
         from mcp.shared.exceptions import MCPError
         from mcp_types import CONNECTION_CLOSED
 
@@ -154,6 +168,8 @@ class ActiveCalls:
             return task.result()
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             raise ServerGone(told(error)) from error
+        if isinstance(error, ToolError):
+            raise error
         raise ToolError(f"the MCP server {self._spec.name} answered: {told(error)}") from error
 
     # --- questions ------------------------------------------------------------------------------------------
@@ -194,12 +210,12 @@ class ActiveCalls:
         filled = ElicitResult.model_validate({"action": "accept", "content": dict(content)})
         return filled if params.mode == "form" else ElicitResult(action="accept")
 
-    def _asked_by(self) -> list[_Call]:
+    def _asked_by(self) -> list[ActiveCall]:
         """The calls that a question may belong to: older servers do not say which."""
         call = _current.get()
         return [call] if call in self._running and call is not None else list(self._running)
 
-    def _question(self, params: ElicitRequestParams, calls: list[_Call]) -> Question | None:
+    def _question(self, params: ElicitRequestParams, calls: list[ActiveCall]) -> Question | None:
         """None when it is no form that a person could fill in."""
         message = safe_text(params.message[: 2 * _LONGEST_QUESTION])[:_LONGEST_QUESTION]
         only = calls[0].context if len(calls) == 1 else None
@@ -217,7 +233,7 @@ class ActiveCalls:
             return None
         return Question(self._spec.name, message, without_patterns(schema), agent_id, key)
 
-    def _withdraw(self, call: _Call) -> None:
+    def _withdraw(self, call: ActiveCall) -> None:
         """A call ended: what only it led to is asked no longer."""
         for task in call.asking:
             if not any(task in other.asking for other in self._running):

@@ -8,35 +8,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agent_tui_core.errors import ToolError
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 from agent_tui_core.tools.base import ToolContext
-from agent_tui_core.tools.mcp_calls import ActiveCalls, ServerGone, told
-from agent_tui_core.tools.mcp_names import MOST_TOOLS, listed
+from agent_tui_core.tools.mcp_calls import ActiveCall, ActiveCalls, ServerGone, told
+from agent_tui_core.tools.mcp_listing import Tools, list_tools, runs_tasks, tells_changes
+from agent_tui_core.tools.mcp_resources import Offered, offered
 from agent_tui_core.tools.mcp_stdio import Program, missing_variables
-from agent_tui_core.tools.mcp_streams import LEFT_OUT
+from agent_tui_core.tools.mcp_tasks import TaskCalls
 from agent_tui_core.tools.mcp_values import Ask, Hopeless, ListedTool, ServerSpec
 
 if TYPE_CHECKING:
     from mcp.client.client import Client
     from mcp.client.context import ClientRequestContext
     from mcp.client.session import IncomingMessage
-    from mcp_types import CallToolResult, ListRootsResult, ListToolsResult, LoggingMessageNotificationParams
+    from mcp_types import (
+        CallToolResult,
+        ListRootsResult,
+        LoggingMessageNotificationParams,
+        ReadResourceResult,
+    )
 
     from agent_tui_core.tools.mcp_http import Address
 
 log = logging.getLogger(__name__)
 
-Tools: TypeAlias = "tuple[tuple[ListedTool, ...], int]"
-"""A list of tools, and how many were left out of it."""
+Answer = TypeVar("Answer")
 
-MOST_PAGES: Final = 64
 LISTED_EVERY: Final = 0.5
 """Seconds between two lists, however often a server says that its tools changed."""
 CLOSING: Final = 5.0
@@ -90,8 +94,8 @@ class Connection:
         self._on_tools = on_tools
         self._on_end = on_end
         self._old = old
-        self._asks = ask is not None
         self._calls = ActiveCalls(spec, ask)
+        self._tasks = TaskCalls(spec.name, spec.timeout)
         self._client: Client | None = None
         self._transport: Program | Address | None = None
         self._life: asyncio.Task[None] | None = None
@@ -128,12 +132,49 @@ class Connection:
             life.cancel()
             await asyncio.wait({life})
 
-    async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> CallToolResult:
+    @property
+    def runs_tasks(self) -> bool:
+        """It runs calls as tasks, if they ask for that."""
+        return self._client is not None and runs_tasks(self._client)
+
+    @property
+    def has_resources(self) -> bool:
+        """There is something to read."""
+        return bool(self._client and self._client.server_capabilities.resources is not None)
+
+    async def call(self, tool: ListedTool, arguments: dict[str, Any], context: ToolContext) -> CallToolResult:
         """Call a tool. Raises `ToolError`; cancelling tells the server and ends the call at once."""
-        if self._client is None:
+
+        async def request(client: Client, call: ActiveCall) -> CallToolResult:
+            if tool.as_task:
+                return await self._tasks.run(client, tool.name, arguments, call)
+            return await client.call_tool(tool.name, arguments, progress_callback=call.progressed)
+
+        return await self._run(request, context)
+
+    async def resources(self, context: ToolContext) -> Offered:
+        """What it offers to be read, within bounds. Raises `ToolError`."""
+
+        async def request(client: Client, _call: ActiveCall) -> Offered:
+            return await offered(client)
+
+        return await self._run(request, context)
+
+    async def read(self, uri: str, context: ToolContext) -> ReadResourceResult:
+        """Read one resource. Raises `ToolError`."""
+
+        async def request(client: Client, _call: ActiveCall) -> ReadResourceResult:
+            return await client.read_resource(uri, cache_mode="bypass")
+
+        return await self._run(request, context)
+
+    async def _run(
+        self, request: Callable[[Client, ActiveCall], Coroutine[Any, Any, Answer]], context: ToolContext
+    ) -> Answer:
+        if (client := self._client) is None:
             raise ServerGone(self.why or "it ended")
         try:
-            return await self._calls.run(self._client, tool, arguments, context)
+            return await self._calls.run(lambda call: request(client, call), context)
         except ToolError as error:
             transport = self._transport
             if isinstance(error, ServerGone) and transport is not None:
@@ -177,7 +218,7 @@ class Connection:
             try:
                 async with asyncio.timeout(limit):
                     client = await stack.enter_async_context(self._made(transport))
-                    tools = await self._list(client)
+                    tools = await list_tools(client)
             except TimeoutError:
                 words = await transport.last_words()
                 raise ToolError(
@@ -199,7 +240,7 @@ class Connection:
     async def _stay(self, client: Client, transport: Program | Address) -> None:
         """Wait until it ends or shall end."""
         self._helpers.append(asyncio.create_task(self._keep_listed(client)))
-        if _tells_changes(client):
+        if tells_changes(client):
             self._helpers.append(asyncio.create_task(self._follow(client)))
         ends = [asyncio.create_task(each.wait()) for each in (self._stop, transport.ended)]
         try:
@@ -243,27 +284,11 @@ class Connection:
             list_roots_callback=self._roots,
             logging_callback=self._log,
             message_handler=self._heard,
-            elicitation_callback=self._calls.elicit if self._asks else None,
+            elicitation_callback=self._calls.elicit if self._calls.asks else None,
             cache=None,
         )
 
     # --- its tools ------------------------------------------------------------------------------------------
-
-    async def _list(self, client: Client) -> Tools:
-        if client.server_capabilities.tools is None:
-            return (), 0
-        found: list[dict[str, Any]] = []
-        more, cursor = 0, None
-        for _ in range(MOST_PAGES):
-            page = await client.list_tools(cursor=cursor, cache_mode="bypass")
-            room = MOST_TOOLS - len(found)
-            found += [one.model_dump(by_alias=True, mode="json") for one in page.tools[:room]]
-            more += max(0, len(page.tools) - room) + _left_out(page)
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        tools, left_out = listed(found)
-        return tools, left_out + more
 
     async def _keep_listed(self, client: Client) -> None:
         """List the tools again whenever the server says that they changed."""
@@ -272,7 +297,7 @@ class Connection:
             self._changed.clear()
             try:
                 async with asyncio.timeout(self._spec.timeout):
-                    tools = await self._list(client)
+                    tools = await list_tools(client)
             except Exception as error:  # noqa: BLE001 - the old list stays
                 log.warning("the MCP server %s could not list its tools: %s", self._spec.name, told(error))
             else:
@@ -303,8 +328,13 @@ class Connection:
         return ListRootsResult(roots=[Root.model_validate({"uri": self._workspace.as_uri()})])
 
     async def _heard(self, message: IncomingMessage) -> None:
-        if getattr(message, "method", "") == "notifications/tools/list_changed":
-            self._changed.set()
+        match getattr(message, "method", ""):
+            case "notifications/tools/list_changed":
+                self._changed.set()
+            case "notifications/progress":
+                said = getattr(message, "params", None)
+                if said is not None:
+                    await self._tasks.progressed(said.progress_token, said.progress, said.total, said.message)
 
     async def _log(self, params: LoggingMessageNotificationParams) -> None:
         self._logged += 1
@@ -313,20 +343,8 @@ class Connection:
             log.info("the MCP server %s says: %s", self._spec.name, words)
 
 
-def _left_out(page: ListToolsResult) -> int:
-    count = (page.meta or {}).get(LEFT_OUT)
-    return count if isinstance(count, int) else 0
-
-
 def _greeting(client: Client) -> Greeting:
     info = client.server_info
     if info is None:
         return Greeting(protocol=client.protocol_version)
     return Greeting(safe_line(info.name)[:80], safe_line(info.version)[:40], client.protocol_version)
-
-
-def _tells_changes(client: Client) -> bool:
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    tools = client.server_capabilities.tools
-    return bool(tools and tools.list_changed) and client.protocol_version in MODERN_PROTOCOL_VERSIONS

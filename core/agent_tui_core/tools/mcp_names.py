@@ -56,6 +56,7 @@ def listed(raw: Iterable[Mapping[str, Any]]) -> tuple[tuple[ListedTool, ...], in
             _described(one),
             _usable(schema) if isinstance(schema, Mapping) else _ANY_OBJECT,
             hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest(),
+            as_task=(one.get("execution") or {}).get("taskSupport") == "required",
         )
     return tuple(found.values()), left_out
 

@@ -9,7 +9,8 @@ import asyncio
 import base64
 import binascii
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tui_core.blocks import Image
 from agent_tui_core.processes.output import KeptOutput
@@ -17,7 +18,14 @@ from agent_tui_core.text import safe_line
 from agent_tui_core.tools.base import ToolOutput
 
 if TYPE_CHECKING:
-    from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, ResourceLink
+    from mcp_types import (
+        BlobResourceContents,
+        CallToolResult,
+        ContentBlock,
+        ReadResourceResult,
+        ResourceLink,
+        TextResourceContents,
+    )
 
 PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 MOST_PICTURES: Final = 8
@@ -25,6 +33,10 @@ LARGEST_PICTURE: Final = 4 * 2**20
 """Bytes of one picture."""
 
 _NAMED = 300
+_SHOWN = "(given as a part of its own)"
+_BLOCKS = ("image", "audio", "resource")
+_LEAST_DATA = 64
+_MOST_DATA = 32
 _MOST_PARTS = 1_000
 
 
@@ -33,16 +45,32 @@ async def as_tool_output(result: CallToolResult) -> ToolOutput:
     return await asyncio.to_thread(_read, result)
 
 
+async def as_resource_output(result: ReadResourceResult) -> ToolOutput:
+    """Read what a resource holds, as a result is read."""
+    return await asyncio.to_thread(_read_resource, result)
+
+
+async def bounded_output(text: str) -> ToolOutput:
+    """Give a text of ours as a result is given."""
+    return ToolOutput(await asyncio.to_thread(_bounded, text))
+
+
 def _read(result: CallToolResult) -> ToolOutput:
     parts = _Parts()
     for block in result.content[:_MOST_PARTS]:
         parts.take(block)
-    left = len(result.content) - _MOST_PARTS
-    if left > 0:
-        parts.texts.append(f"[{left:,} more parts are left out]")
+    parts.leave_out(len(result.content) - _MOST_PARTS)
     if not parts.said and result.structured_content is not None:
-        parts.texts.append(json.dumps(result.structured_content, ensure_ascii=False, default=str))
-    return ToolOutput(_bounded("\n".join(parts.texts)), result.is_error, tuple(parts.pictures))
+        parts.take_structured(result.structured_content)
+    return parts.output(is_error=result.is_error)
+
+
+def _read_resource(result: ReadResourceResult) -> ToolOutput:
+    parts = _Parts()
+    for resource in result.contents[:_MOST_PARTS]:
+        parts.take_resource(resource)
+    parts.leave_out(len(result.contents) - _MOST_PARTS)
+    return parts.output()
 
 
 class _Parts:
@@ -53,6 +81,15 @@ class _Parts:
         self.pictures: list[Image] = []
         self.said = False
         """There is text of the server's own."""
+        self._data: set[str] = set()
+        """What was taken as bytes: a model has no use for its base64."""
+
+    def output(self, *, is_error: bool = False) -> ToolOutput:
+        """All of it."""
+        text = "\n".join(self.texts)
+        for data in self._data:
+            text = text.replace(data, _SHOWN)
+        return ToolOutput(_bounded(text), is_error, tuple(self.pictures))
 
     def take(self, block: ContentBlock) -> None:
         match block.type:
@@ -66,11 +103,29 @@ class _Parts:
             case "resource_link":
                 self.texts.append(_link(block))
             case "resource":
-                if hasattr(block.resource, "text"):
-                    self.said = True
-                    self.texts.append(f"[{_cut(block.resource.uri)}]\n{block.resource.text}")
-                else:
-                    self._blob(block.resource)
+                self.take_resource(block.resource)
+
+    def take_resource(self, resource: TextResourceContents | BlobResourceContents) -> None:
+        """Text of a resource, or its bytes."""
+        if hasattr(resource, "text"):
+            self.said = True
+            self.texts.append(f"[{_cut(resource.uri)}]\n{resource.text}")
+        else:
+            self._blob(resource)
+
+    def take_structured(self, content: Any) -> None:
+        """The same result as data, unless it only says again what the other parts say."""
+        try:
+            new = _unsaid(content, self._data)
+        except RecursionError:
+            new = content
+        if new is not _SHOWN:
+            self.texts.append(json.dumps(new, ensure_ascii=False, default=str))
+
+    def leave_out(self, more: int) -> None:
+        """Say how many parts are too many."""
+        if more > 0:
+            self.texts.append(f"[{more:,} more parts are left out]")
 
     def _blob(self, resource: BlobResourceContents) -> None:
         if resource.mime_type in PICTURES:
@@ -79,6 +134,7 @@ class _Parts:
             self._name(_cut(resource.uri), resource.mime_type or "", resource.blob)
 
     def _picture(self, data: str, media_type: str, name: str) -> None:
+        self._know(data)
         if media_type not in PICTURES or len(self.pictures) >= MOST_PICTURES:
             self._name(name, media_type, data)
             return
@@ -92,9 +148,31 @@ class _Parts:
             return
         self.pictures.append(Image.from_base64(data, media_type))
 
+    def _know(self, data: str) -> None:
+        if len(data) >= _LEAST_DATA and len(self._data) < _MOST_DATA:
+            self._data.add(data)
+
     def _name(self, name: str, media_type: str, data: str) -> None:
+        self._know(data)
         about = f"{_cut(media_type)}, " if media_type else ""
         self.texts.append(f"[{name}: {about}{len(data) * 3 // 4:,} bytes, not shown]")
+
+
+def _unsaid(value: Any, data: Collection[str]) -> Any:
+    """What remains of structured content when bytes that other parts brought are taken out of it."""
+    match value:
+        case str():
+            return _SHOWN if value.rpartition(";base64,")[2] in data else value
+        case dict():
+            new = {key: _unsaid(one, data) for key, one in value.items()}
+            shown = [key for key, one in new.items() if one is _SHOWN]
+            block = value.get("type") in _BLOCKS or "blob" in shown
+            return _SHOWN if shown and (block or len(shown) == len(new)) else new
+        case list():
+            items = [_unsaid(one, data) for one in value]
+            return _SHOWN if items and all(one is _SHOWN for one in items) else items
+        case _:
+            return value
 
 
 def _link(link: ResourceLink) -> str:

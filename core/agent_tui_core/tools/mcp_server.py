@@ -9,23 +9,25 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from agent_tui_core.errors import AgentTuiError, ToolError
+from agent_tui_core.text import safe_line
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.mcp_calls import CallTimedOut, ServerGone
-from agent_tui_core.tools.mcp_connection import Connection, EndedEarly, Greeting, Tools
-from agent_tui_core.tools.mcp_names import named
-from agent_tui_core.tools.mcp_results import as_tool_output
+from agent_tui_core.tools.mcp_connection import Connection, EndedEarly, Greeting
+from agent_tui_core.tools.mcp_listing import Tools
+from agent_tui_core.tools.mcp_resources import LinkedResources, as_list, owns
+from agent_tui_core.tools.mcp_results import as_resource_output, as_tool_output, bounded_output
+from agent_tui_core.tools.mcp_tools import server_tools
 from agent_tui_core.tools.mcp_trust import Fingerprint, KnownServers
 from agent_tui_core.tools.mcp_values import Ask, Hopeless, ListedTool, ServerSpec
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 log = logging.getLogger(__name__)
+
+_Ask: TypeAlias = Callable[[Connection], Awaitable[ToolOutput]]
 
 ServerState: TypeAlias = Literal["not started", "starting", "ready", "stopped", "restarting", "failed"]
 
@@ -61,6 +63,8 @@ class McpServer:
         """What it listed last; another tuple after each change."""
         self.left_out = 0
         """Tools that it listed and that are too many, or named impossibly."""
+        self.unusable: tuple[str, ...] = ()
+        """Tools that want to run as tasks, of a server that says of itself that it runs none."""
         self.changes: str | None = None
         """What changed since the person used it, if they did not accept that."""
         self.met: Fingerprint | None = None
@@ -76,6 +80,9 @@ class McpServer:
         self._jitter = jitter
         self._connection: Connection | None = None
         self._listed: Mapping[str, ListedTool] = {}
+        self._abilities = (False, False)
+        """Whether it runs tasks, and has resources."""
+        self._linked = LinkedResources()
         self._fresh: Tools | None = None
         self._failures = 0
         self._old = False
@@ -112,40 +119,60 @@ class McpServer:
 
     async def call(self, listed: ListedTool, input: dict[str, Any], context: ToolContext) -> ToolOutput:
         """Call a tool, on a server that is started again if it ended. Raises `ToolError`."""
-        try:
-            return await self._call(listed, input, context)
-        except ServerGone as error:
-            if not error.unheard:
-                raise ToolError(self._gone(error)) from error
-        try:
-            return await self._call(listed, input, context)
-        except ServerGone as error:
-            raise ToolError(self._gone(error)) from error
 
-    def _gone(self, error: ServerGone) -> str:
-        return (
-            f"the MCP server {self.spec.name} ended during the call: {error}. The next call starts it again"
-        )
+        async def ask(connection: Connection) -> ToolOutput:
+            now = self._listed.get(listed.name)
+            if now is None or now.digest != listed.digest:
+                word = "changed" if now else "is gone"
+                raise ToolError(
+                    f"the tool {listed.name} of the MCP server {self.spec.name} {word} since it was "
+                    "described; nothing was run. The next request has the new list"
+                )
+            result = await connection.call(listed, input, context)
+            self._linked.learn(result)
+            return await as_tool_output(result)
 
-    async def _call(self, listed: ListedTool, input: dict[str, Any], context: ToolContext) -> ToolOutput:
-        name = self.spec.name
+        return await self._asked(ask, context)
+
+    async def read(self, uri: str, context: ToolContext) -> ToolOutput:
+        """Read one of its resources, or list them when `uri` is empty. Raises `ToolError`."""
+
+        async def ask(connection: Connection) -> ToolOutput:
+            name = self.spec.name
+            if not uri:
+                return await bounded_output(as_list(await connection.resources(context), name))
+            if uri not in self._linked and not owns(await connection.resources(context), uri):
+                raise ToolError(
+                    f"the MCP server {name} never named {safe_line(uri[:300])}; nothing was read. Without a "
+                    "URI this tool lists what there is"
+                )
+            return await as_resource_output(await connection.read(uri, context))
+
+        return await self._asked(ask, context)
+
+    async def _asked(self, ask: _Ask, context: ToolContext) -> ToolOutput:
+        try:
+            try:
+                return await self._asked_once(ask, context)
+            except ServerGone as error:
+                if not error.unheard:
+                    raise
+            return await self._asked_once(ask, context)
+        except ServerGone as error:
+            words = f"the MCP server {self.spec.name} ended during the call: {error}"
+            raise ToolError(f"{words}. The next call starts it again") from error
+
+    async def _asked_once(self, ask: _Ask, context: ToolContext) -> ToolOutput:
         connection = await self._connected(context)
-        now = self._listed.get(listed.name)
-        if now is None or now.digest != listed.digest:
-            word = "changed" if now else "is gone"
-            raise ToolError(
-                f"the tool {listed.name} of the MCP server {name} {word} since it was described; nothing was "
-                "run. The next request has the new list"
-            )
         try:
-            result = await connection.call(listed.name, input, context)
+            output = await ask(connection)
         except CallTimedOut as error:
             return ToolOutput(str(error), is_error=True, outcome="timed_out")
         except ServerGone as error:
             self._ended(connection, str(error))
             raise
         self._failures = 0
-        return await as_tool_output(result)
+        return output
 
     async def restart(self) -> None:
         """End it and start it, however often that failed before; wait for the first start."""
@@ -237,16 +264,13 @@ class McpServer:
         self._become("ready", "")
 
     def _new_connection(self) -> Connection:
-        def ended(why: str) -> None:
-            self._ended(connection, why)
-
-        connection = Connection(
+        connection: Connection = Connection(
             self.spec,
             self.workspace,
             self._folder,
             ask=self._ask,
             on_tools=self._take,
-            on_end=ended,
+            on_end=lambda why: self._ended(connection, why),
             old=self._old,
         )
         return connection
@@ -308,18 +332,19 @@ class McpServer:
             except AgentTuiError as error:
                 changes = str(error)
             self.met, self.changes = found, changes
-            if {tool.name: tool for tool in tools} != self._listed or not self.tools:
-                self._listed = {tool.name: tool for tool in tools}
-                names = named(self.spec.name, tools)
-                self.tools = tuple(self._as_tool(name, tool) for name, tool in names.items())
+            self._offer(tools)
             self.left_out = left_out
             self._on_change()
 
-    def _as_tool(self, name: str, listed: ListedTool) -> Tool:
-        async def run(input: dict[str, Any], context: ToolContext) -> ToolOutput:
-            return await self.call(listed, input, context)
-
-        # It counts as writing whatever its annotations say, and has its own clock.
-        return Tool(
-            name, listed.description, listed.schema, run, takes_context=True, writes=True, timeout=None
-        )
+    def _offer(self, tools: Sequence[ListedTool]) -> None:
+        """Make the tools of a list, unless they are those that there are."""
+        listed, connection = {tool.name: tool for tool in tools}, self._connection
+        abilities = (connection.runs_tasks, connection.has_resources) if connection else (False, False)
+        if listed == self._listed and abilities == self._abilities:
+            return
+        self._listed, self._abilities = listed, abilities
+        runs_tasks, has_resources = abilities
+        self.unusable = tuple(tool.name for tool in tools if tool.as_task and not runs_tasks)
+        usable = [tool for tool in tools if tool.name not in self.unusable]
+        read = self.read if has_resources else None
+        self.tools = tuple(server_tools(self.spec.name, usable, self.call, read))

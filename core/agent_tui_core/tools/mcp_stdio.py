@@ -21,6 +21,7 @@ from agent_tui_core.processes.owned import PIPE, OwnedProcess
 from agent_tui_core.text import safe_line
 from agent_tui_core.tools.mcp_streams import unburden
 from agent_tui_core.tools.mcp_values import WORKSPACE, Hopeless, ServerSpec
+from agent_tui_core.wire.json_text import too_deep
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -200,7 +201,7 @@ class _Lines:
 
         if not line.strip():
             return None
-        if line.lstrip()[:1] == b"{":
+        if line.lstrip()[:1] == b"{" and not too_deep(line.decode("latin-1")):
             with suppress(ValueError, RecursionError):
                 # A sixth of the time that pydantic takes to read it.
                 said = msgspec.json.decode(line)

@@ -18,13 +18,22 @@ if TYPE_CHECKING:
 
 LEFT_OUT: Final = "agent-tui/left-out"
 """The key under which a list says how many tools were taken out of it."""
+TASK: Final = "agent-tui/task"
+"""The key under which the answer to a call says which task it became."""
 
 
 def unburden(item: SessionMessage | Exception) -> None:
-    """Take out of a list of tools the schemas of results, and the tools that nobody will use."""
+    """Take out of a list of tools the schemas of results, and the tools that nobody will use.
+
+    The SDK takes nothing but a result for the answer to a call. That it became a task goes into an empty one.
+    """
     result = None if isinstance(item, Exception) else getattr(item.message, "result", None)
-    tools = result.get("tools") if isinstance(result, dict) else None
-    if not isinstance(result, dict) or not isinstance(tools, list):
+    if not isinstance(result, dict):
+        return
+    if isinstance(task := result.get("task"), dict) and "content" not in result:
+        result["content"], result["_meta"] = [], {TASK: task}
+    tools = result.get("tools")
+    if not isinstance(tools, list):
         return
     if (more := len(tools) - MOST_TOOLS) > 0:
         del tools[MOST_TOOLS:]

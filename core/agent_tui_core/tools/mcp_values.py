@@ -90,3 +90,5 @@ class ListedTool:
     schema: Mapping[str, Any]
     digest: str
     """A hash of all that the server says of it."""
+    as_task: bool = False
+    """It can only be called as a task."""
