@@ -32,6 +32,10 @@ NO_PLUGIN_ROOT: Final = (
     f"should be the folder of the plugin that this hook is from, as a whole path: its command means it by "
     f"${{{PLUGIN_ROOT}}}"
 )
+NO_PLUGIN_OF_PROJECT: Final = (
+    "a project's hooks name their scripts by ${CLAUDE_PROJECT_DIR}: "
+    "trust is in the files of the folder, not in those of a plugin"
+)
 _ANY: Final = "/"
 LONGEST_TIMEOUT: Final = 86_400
 _ON_ERROR: Final[tuple[OnError, ...]] = ("ask", "deny", "allow")
@@ -171,7 +175,7 @@ def _hook(
         words = "compat says what a broken hook counts for; leave out one of them"
         raise ConfigError(words, file=file, key=f"{place}.on_error")
     plugin_root = entry.get("plugin_root", "")
-    if problem := plugin_root_problem(command, plugin_root):
+    if problem := plugin_root_problem(command, plugin_root, of_project=root is not None):
         raise ConfigError(problem, file=file, key=f"{place}.plugin_root")
     return CommandHook(
         point=point,
@@ -187,8 +191,10 @@ def _hook(
     )
 
 
-def plugin_root_problem(command: str, plugin_root: object) -> str | None:
+def plugin_root_problem(command: str, plugin_root: object, *, of_project: bool) -> str | None:
     """Why this is not the folder of the plugin that a hook is from; None: it is, or nothing needs it."""
+    if of_project and (plugin_root or names_plugin_root(command)):
+        return NO_PLUGIN_OF_PROJECT
     if not isinstance(plugin_root, str) or "\0" in plugin_root:
         return NO_PLUGIN_ROOT
     if plugin_root and not plugin_root.startswith("/"):

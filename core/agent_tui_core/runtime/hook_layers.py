@@ -45,7 +45,7 @@ def settings_hooks(
                 raise ConfigError(problem, file=file, key=f"{key}.matcher")
             if not said.command.strip() or "\0" in said.command:
                 raise ConfigError("should be a command line", file=file, key=f"{key}.command")
-            if problem := plugin_root_problem(said.command, said.plugin_root):
+            if problem := plugin_root_problem(said.command, said.plugin_root, of_project=root is not None):
                 raise ConfigError(problem, file=file, key=f"{key}.plugin_root")
             if said.env_from and root is not None:
                 raise ConfigError(NOT_A_PROJECTS, file=file, key=f"{key}.env_from")

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from agent_tui_core.config.equipment import HOOK_POINTS, EquipmentSettings, HookPoint, OnError
+from agent_tui_core.config.equipment import HOOK_POINTS, EquipmentSettings, HookPoint, HookSettings, OnError
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.hooks import command, contract
@@ -151,6 +151,18 @@ def test_a_hook_of_a_plugin_has_to_say_where_the_plugin_is() -> None:
     assert [(hook.plugin_root, hook.runs) for hook in found.hooks] == [("/p", '"/p"/check.sh')]
     merged, _ = add_hooks({}, found.hooks)
     assert read_hooks(json.dumps(merged).encode(), "b.json").hooks[0].plugin_root == "/p"
+
+
+def test_a_projects_hook_has_no_plugin_whose_files_its_trust_would_not_cover(tmp_path: Path) -> None:
+    """Trust is about content; the scripts of such a hook are found by the words of its command alone."""
+    for entry in ({**GOOD, "plugin_root": str(tmp_path / "plugin")}, {**GOOD, "command": OF_PLUGIN}):
+        raw = json.dumps(group(entry)).encode()
+        hooks, problems = project_hooks(EquipmentSettings(), raw, tmp_path)
+        assert (hooks, len(problems)) == ([], 1)
+        assert "CLAUDE_PROJECT_DIR" in problems[0]
+    settings = HookSettings(command=OF_PLUGIN, plugin_root=str(tmp_path))
+    hooks, problems = project_hooks(EquipmentSettings(hooks={"Stop": (settings,)}), None, tmp_path)
+    assert (hooks, "CLAUDE_PROJECT_DIR" in problems[0]) == ([], True)
 
 
 async def test_the_programs_of_a_plugin_know_its_folder(tmp_path: Path) -> None:
