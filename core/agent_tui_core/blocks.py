@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from agent_tui_core.records import dataclass
+from agent_tui_core.regular_file import read_regular
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -81,7 +82,7 @@ class Image:
         """Read a picture from disk; raises OSError, or ValueError when the suffix is no image's."""
         media_type = mimetypes.guess_type(str(path))[0] or ""
         return cls.from_base64(
-            base64.b64encode(Path(path).read_bytes()).decode(), media_type or "unknown", detail=detail
+            base64.b64encode(read_regular(Path(path))).decode(), media_type or "unknown", detail=detail
         )
 
 

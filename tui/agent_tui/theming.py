@@ -22,6 +22,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.records import dataclass
+from agent_tui_core.regular_file import open_regular, read_regular
 from agent_tui_core.text import safe_line
 
 DEFAULT_THEME = "harbour"
@@ -53,8 +54,8 @@ Result = TypeVar("Result")
 def remembered_theme(data_dir: Path) -> str | None:
     """The theme that was last chosen in the program; None when none was, or nobody can read which."""
     try:
-        with (data_dir / _REMEMBERED).open(encoding="utf-8", errors="replace") as file:
-            name = file.read(100).strip()
+        with open_regular(data_dir / _REMEMBERED) as file:
+            name = file.read(100).decode("utf-8", "replace").strip()
     except OSError:
         return None
     return name if _NAME.fullmatch(name) else None
@@ -92,7 +93,7 @@ def offered_themes(app: App[Result]) -> list[Theme]:
 def load_theme(file: Traversable) -> Theme:
     """Read one theme file. Raises ConfigError, which names the file, the key and what would be right."""
     try:
-        raw = file.read_bytes()
+        raw = read_regular(file) if isinstance(file, Path) else file.read_bytes()
     except OSError as error:
         raise ConfigError(f"cannot be read ({error.strerror})", file=str(file)) from error
     if len(raw) > _MOST_BYTES:

@@ -31,6 +31,7 @@ from agent_tui_core.config.models import (
 from agent_tui_core.config.paths import absolute, settings_file
 from agent_tui_core.config.words import Loc, dotted, nearest, quoted
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.regular_file import open_regular
 from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def load_settings(path: Path | None, *, environ: Mapping[str, str]) -> Settings:
 
 def _read(file: Path, *, must_exist: bool) -> str | None:
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             raw = stream.read(LARGEST_FILE + 1)
         if len(raw) > LARGEST_FILE:
             raise ConfigError("a settings file has at most 1 MiB", file=str(file))

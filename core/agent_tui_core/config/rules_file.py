@@ -15,6 +15,7 @@ from agent_tui_core.config.private_files import locked, replace_private
 from agent_tui_core.config.words import Place
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.records import dataclass
+from agent_tui_core.regular_file import open_regular
 
 RULES_FILE: Final = "rules.toml"
 LARGEST_FILE: Final = 2**20
@@ -58,7 +59,7 @@ def read_rules(file: Path) -> tuple[RememberedRule, ...]:
     Raises `ConfigError` for a broken file: a rule that is lost may be one that denies.
     """
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             raw = stream.read(LARGEST_FILE + 1)
     except (FileNotFoundError, NotADirectoryError):
         return ()

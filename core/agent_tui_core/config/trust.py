@@ -14,6 +14,7 @@ from typing import Final
 from agent_tui_core.config.private_files import locked, replace_private
 from agent_tui_core.config.project import Project
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.regular_file import open_regular
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class TrustStore:
 
     def _read(self) -> dict[str, dict[str, str]]:
         try:
-            with self.file.open("rb") as stream:
+            with open_regular(self.file) as stream:
                 projects = json.loads(stream.read(_LARGEST))["projects"]
             return {
                 str(root): {str(key): str(value) for key, value in entry.items()}

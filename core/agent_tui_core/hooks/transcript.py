@@ -55,7 +55,7 @@ class Transcripts:
             known = len(had) if grown else 0
             parents = [None, *ids][known:]
             new = zip((messages or ())[known:], parents, strict=False)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             flags |= os.O_APPEND if grown else os.O_TRUNC
             with os.fdopen(os.open(file, flags, 0o600), "wb") as stream:
                 for message, parent in new:

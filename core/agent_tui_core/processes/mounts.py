@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent_tui_core.processes.environment import certificate_places
 from agent_tui_core.records import dataclass
+from agent_tui_core.regular_file import open_regular
 
 _NAMES_KEPT = (
     *(".agent-tui", ".claude", ".claude.json", ".cursor", ".mcp.json", ".vscode", ".idea", ".devcontainer"),
@@ -277,9 +278,14 @@ def _git_folder(plan: _Plan, folder: Path) -> None:
 def _worktree_of(dot: Path) -> Path | None:
     """The repository whose worktree this is: the file names a folder, and that has to name the file."""
     with suppress(OSError, ValueError):
-        named = Path(dot.read_text()[:4096].removeprefix("gitdir:").strip())
-        back = Path((named / "gitdir").read_text()[:4096].strip())
+        named = Path(_first_words(dot).removeprefix("gitdir:").strip())
+        back = Path(_first_words(named / "gitdir").strip())
         common = Path(os.path.realpath(named)).parent.parent
         if named.parent.name == "worktrees" and os.path.realpath(back) == os.path.realpath(dot):
             return common if (common / "HEAD").is_file() and (common / "objects").is_dir() else None
     return None
+
+
+def _first_words(file: Path) -> str:
+    with open_regular(file) as stream:
+        return stream.read(4096).decode("utf-8")

@@ -24,6 +24,7 @@ import msgspec
 
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.records import dataclass
+from agent_tui_core.regular_file import read_regular
 from agent_tui_core.text import safe_line
 
 End: TypeAlias = Literal["whole", "cut", "broken"]
@@ -178,7 +179,7 @@ def messages(body: object) -> Sequence[object]:
 
 def _read(file: Path) -> Cassette:
     try:
-        first, *rest = file.read_bytes().splitlines()
+        first, *rest = read_regular(file).splitlines()
         head = msgspec.json.decode(first, type=Head)
         if head.format != FORMAT:
             raise ValueError(f"its format is {head.format}, this program reads {FORMAT}")

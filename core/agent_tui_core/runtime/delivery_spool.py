@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from agent_tui_core.regular_file import open_regular
 from agent_tui_core.runtime.delivery import (
     LINE_LIMIT,
     Delivery,
@@ -58,7 +59,7 @@ class Spool:
     def get(self, call: str) -> Delivery | None:
         """The answer to a call, which stays here; None when there is none that can be read."""
         try:
-            with self._file(call).open("rb") as file:
+            with open_regular(self._file(call)) as file:
                 delivery = read_delivery(file.read(LINE_LIMIT + 1))
         except (OSError, NotUnderstood):
             return None

@@ -20,6 +20,7 @@ from agent_tui_core.hooks.files import (
     plugin_root_problem,
     read_hooks,
 )
+from agent_tui_core.regular_file import open_regular
 
 HOOKS_FILE: Final = "hooks.json"
 PROJECT_SETTINGS: Final = ".agent-tui/settings.toml"
@@ -100,7 +101,7 @@ def project_hooks(
 def read_file(file: Path) -> bytes | None:
     """The bytes of a file of hooks; None when there is none. Raises `ConfigError`."""
     try:
-        with file.open("rb") as stream:
+        with open_regular(file) as stream:
             return stream.read(LARGEST_FILE + 1)
     except FileNotFoundError:
         return None

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from agent_tui_core.errors import AgentTuiError
 from agent_tui_core.records import dataclass
+from agent_tui_core.regular_file import open_regular
 from agent_tui_core.text import safe_line
 from agent_tui_core.tools.mcp_values import ListedTool, ServerSpec
 
@@ -83,7 +84,7 @@ class KnownServers:
 
     def _read(self) -> dict[str, list[dict[str, Any]]] | None:
         try:
-            with self._file.open("rb") as stream:
+            with open_regular(self._file) as stream:
                 raw = json.loads(stream.read(_LARGEST_FILE))
         except FileNotFoundError:
             return {}
