@@ -256,7 +256,7 @@ class Bench:
             self._check_request()
 
     def _check_request(self) -> None:
-        messages = self.worker.conversation.for_request()
+        messages = self.worker.conversation.request
         wire = request_body(ModelRequest("m", messages))["messages"]
         if wire:
             probe = [] if wire[-1]["role"] != "assistant" else [{"role": "user", "content": "and then?"}]

@@ -83,14 +83,16 @@ class ScriptedWorker:
     def queue(self) -> tuple[QueuedPrompt, ...]:
         return tuple(self._queue)
 
-    def prompt(self, text: str) -> None:
+    def prompt(self, prompt: str) -> None:
+        text = prompt
         if self.busy:
             self._queue.append(QueuedPrompt(f"prompt-{next(_numbers)}", text, kept=True))
             self.emit(QueueChanged(self.queue))
         else:
             self.begin(text)
 
-    def prompt_now(self, text: str) -> None:
+    def prompt_now(self, prompt: str) -> None:
+        text = prompt
         self.interrupt()
         self.end("interrupted", "by you")
         self.begin(text)

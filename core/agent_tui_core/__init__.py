@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from agent_tui_core.providers.base import ModelProvider
     from agent_tui_core.providers.demo import demo_provider
     from agent_tui_core.runtime.outbox import Subscription
+    from agent_tui_core.runtime.prompt_run import PromptRun
     from agent_tui_core.runtime.session import Session, open_session
     from agent_tui_core.runtime.transcript import Transcript
     from agent_tui_core.runtime.worker import Worker
@@ -182,6 +183,7 @@ _HOMES = {
     "providers.base": ("ModelProvider",),
     "providers.demo": ("demo_provider",),
     "runtime.outbox": ("Subscription",),
+    "runtime.prompt_run": ("PromptRun",),
     "runtime.session": (
         "Session",
         "open_session",
@@ -245,6 +247,7 @@ __all__ = [
     "Prompt",
     "PromptBlocked",
     "PromptReturned",
+    "PromptRun",
     "ProviderError",
     "QueueChanged",
     "Reasoning",

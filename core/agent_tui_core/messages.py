@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
-from agent_tui_core.blocks import ContentBlock, JsonObject, Text, ToolResult, ToolUse
+from agent_tui_core.blocks import ContentBlock, Image, JsonObject, Text, ToolResult, ToolUse
 from agent_tui_core.records import dataclass
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
@@ -102,6 +102,8 @@ class QueuedPrompt:
     """History has it, as it is: it survives the end of the program."""
     held: bool = False
     """An earlier life of the program left it: it is not sent before the person goes on with the agent."""
+    blocks: tuple[Text | Image, ...] = ()
+    """The whole of it, where it has pictures; `text` are its words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,15 @@ order. A user message is staged until something came of it: a failed request lea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from agent_tui_core.agent.context import counted, estimate
-from agent_tui_core.blocks import Text, ToolResult, ToolUse
+from agent_tui_core.blocks import ContentBlock, Reasoning, Text, ToolResult, ToolUse
 from agent_tui_core.events import Compacted
 from agent_tui_core.messages import Message
+from agent_tui_core.records import dataclass
 
 CANCELLED = "cancelled by the user"
 """What the model reads for a call that has no result because a person interrupted."""
@@ -23,6 +26,20 @@ SUMMARY_HEAD = "Summary of this conversation so far, in the place of its first m
 LEFT_OUT_HEAD = "[Left out here, for want of room: the first {} messages of this conversation.]"
 _PROMPT_KEPT = 1_000
 """Characters of a prompt that stay readable though its turn is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSnapshot:
+    """A conversation as it was at one moment."""
+
+    messages: tuple[Message, ...]
+    """All of it, oldest first."""
+    compaction: Compacted | None
+    """The summary that stands for the oldest messages in requests."""
+    request: tuple[Message, ...]
+    """What a request would have of it: summarised, and each call with its result."""
+    tokens: int
+    """Of that: as the provider counted, where it did, and a guess of the rest."""
 
 
 class Conversation:
@@ -96,6 +113,12 @@ class Conversation:
         self._counted_from = 0
         self.staged = None
 
+    def snapshot(self) -> ConversationSnapshot:
+        """What it is now, as values of its own."""
+        whole = tuple(map(_detached, self._messages))
+        request = tuple(map(_detached, self.for_request()))
+        return ConversationSnapshot(whole, self.compaction, request, self.size())
+
     def unanswered(self) -> tuple[ToolUse, ...]:
         """The calls of the last assistant message when no results follow it."""
         if self._messages and self._messages[-1].role == "assistant":
@@ -146,3 +169,26 @@ def _answered(calls: tuple[ToolUse, ...], following: Message | None) -> Message:
             left.remove(match)
         results.append(match or ToolResult(call.id, CANCELLED, is_error=True))
     return Message("tool", tuple(results))
+
+
+def _detached(message: Message) -> Message:
+    """The same message, or an equal one where something in it could be changed."""
+    if not any(isinstance(block, ToolUse | Reasoning) for block in message.blocks):
+        return message
+    return replace(message, blocks=tuple(map(_detached_block, message.blocks)))
+
+
+def _detached_block(block: ContentBlock) -> ContentBlock:
+    match block:
+        case ToolUse(input=input_, opaque=opaque) if input_ or opaque:
+            return replace(block, input=_copied(input_), opaque=_copied(opaque))
+        case Reasoning(opaque=opaque) if opaque:
+            return replace(block, opaque=_copied(opaque))
+        case _:
+            return block
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value

@@ -169,7 +169,10 @@ _QUEUED: tuple[str, ...] = (
     "CREATE INDEX queued_prompts_of_conversation ON queued_prompts (conversation_id, place)",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _OUTSIDE, _LEFT_OUT, _QUEUED)
+# The whole of such a prompt, as JSON, where it has pictures.
+_PICTURES: tuple[str, ...] = ("ALTER TABLE queued_prompts ADD COLUMN blocks TEXT",)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _OUTSIDE, _LEFT_OUT, _QUEUED, _PICTURES)
 """Step n brings a file from version n to n + 1. Never change one that was released: add another."""
 
 

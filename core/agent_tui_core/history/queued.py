@@ -8,18 +8,21 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
+from agent_tui_core.blocks import Image, Text
 from agent_tui_core.events import Body, MessageCommitted, RunStarted
 from agent_tui_core.history.rows import Change, fields_of, storable
+from agent_tui_core.history.values import Fields, blocks_form, blocks_of, to_json
 from agent_tui_core.messages import QueuedPrompt
 from agent_tui_core.records import dataclass
 
 _PUT = """
-    INSERT INTO queued_prompts (id, conversation_id, place, text, at)
-    SELECT :id, :queue_of, :place, :text, :at WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = :id)
-    ON CONFLICT (id) DO UPDATE SET place = excluded.place, text = excluded.text
+    INSERT INTO queued_prompts (id, conversation_id, place, text, blocks, at)
+    SELECT :id, :queue_of, :place, :text, :blocks, :at
+    WHERE NOT EXISTS (SELECT 1 FROM messages WHERE id = :id)
+    ON CONFLICT (id) DO UPDATE SET place = excluded.place, text = excluded.text, blocks = excluded.blocks
 """
 _TAKE = "DELETE FROM queued_prompts WHERE id = :prompt_id"
-_FIND = "SELECT id, text FROM queued_prompts WHERE conversation_id = ? ORDER BY place, at"
+_FIND = "SELECT id, text, blocks FROM queued_prompts WHERE conversation_id = ? ORDER BY place, at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ def queue_changes(conversation_id: str, put: Sequence[PlacedPrompt], gone: Seque
                     "queue_of": conversation_id,
                     "place": placed.place,
                     "text": storable(placed.prompt.text),
+                    "blocks": _blocks_text(placed.prompt),
                 },
             )
             for placed in put
@@ -66,7 +70,19 @@ def queued_prompts(connection: sqlite3.Connection, conversation_id: str) -> tupl
         fields_of(row, f"history row queued_prompts {row['id']}")
         for row in connection.execute(_FIND, (conversation_id,))
     )
-    return tuple(QueuedPrompt(row.text("id"), row.text("text"), kept=True) for row in found)
+    return tuple(
+        QueuedPrompt(row.text("id"), row.text("text"), kept=True, blocks=_blocks(row)) for row in found
+    )
+
+
+def _blocks_text(prompt: QueuedPrompt) -> str | None:
+    return to_json(blocks_form(prompt.blocks)) if prompt.blocks else None
+
+
+def _blocks(row: Fields) -> tuple[Text | Image, ...]:
+    if row.absent("blocks"):
+        return ()
+    return tuple(block for block in blocks_of(row.parsed("blocks")) if isinstance(block, Text | Image))
 
 
 def _prompt_of(body: Body) -> str | None:

@@ -12,9 +12,10 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from agent_tui_core.agent.prompts import with_words
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.history.queued import PlacedPrompt
-from agent_tui_core.messages import QueuedPrompt, new_id
+from agent_tui_core.messages import QueuedPrompt
 
 STORED_AFTER: Final = 0.05
 """Seconds after which a prompt is stored whose run has not begun: most have by then, with one write less."""
@@ -72,11 +73,9 @@ class PromptQueue:
         if self._attended:
             self.release()
 
-    def add(self, text: str, *, first: bool = False) -> QueuedPrompt:
+    def add(self, prompt: QueuedPrompt, *, first: bool = False) -> None:
         """Queue a new prompt behind the others, or before them."""
-        prompt = QueuedPrompt(new_id(), text)
         self._insert(prompt, first=first)
-        return prompt
 
     def put_back(self, prompt: QueuedPrompt, *, held: bool = False) -> None:
         """Queue a prompt again that nothing came of, before all others; one that is there stays there."""
@@ -125,7 +124,9 @@ class PromptQueue:
         if index is None or not text.strip():
             return False
         placed = self._waiting[index]
-        self._waiting[index] = replace(placed, prompt=replace(placed.prompt, text=text, kept=False))
+        blocks = with_words(placed.prompt.blocks, text) if placed.prompt.blocks else ()
+        edited = replace(placed.prompt, text=text, blocks=blocks, kept=False)
+        self._waiting[index] = replace(placed, prompt=edited)
         self._write([self._waiting[index]])
         self.tell()
         return True

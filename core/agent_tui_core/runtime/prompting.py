@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from agent_tui_core.agent.conversation import Conversation
+from agent_tui_core.agent.prompts import with_words
 from agent_tui_core.blocks import Text
 from agent_tui_core.events import Noticed, PromptReturned, RunEnded
 from agent_tui_core.hooks.chain import Hooks
@@ -31,6 +32,8 @@ class Prompting:
     ) -> None:
         self.resumed = False
         """It has a past in another run of the program."""
+        self.refusal = ""
+        """Why a prompt was kept back; whoever tells of it empties this."""
         self._agent_id = agent_id
         self._conversation = conversation
         self._journal = journal
@@ -56,15 +59,19 @@ class Prompting:
             self._give_back(text, verdict.blocked)
             return None
         self._times_on = 0
-        if not verdict.prompt.strip():
+        blocks = prompt.blocks or (Text(text),)
+        if verdict.prompt != text:
+            blocks = with_words(blocks, verdict.prompt)
+        if not verdict.prompt.strip() and not prompt.blocks:
             self._give_back(text, "a hook left nothing of it")
             return None
-        parts = (verdict.prompt, *self._opening, *verdict.context)
-        message = Message("user", tuple(Text(part) for part in parts), id=prompt.id)
+        more = (Text(part) for part in (*self._opening, *verdict.context))
+        message = Message("user", (*blocks, *more), id=prompt.id)
         self._opened_with = message.id
         return message
 
     def _give_back(self, text: str, reason: str) -> None:
+        self.refusal = f"blocked by a hook: {reason}"
         self._journal.emit(PromptReturned(text, f"blocked by a hook: {reason}"))
         self._journal.emit(Noticed("warning", f"The prompt was not sent: {reason}"))
 

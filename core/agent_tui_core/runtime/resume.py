@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from agent_tui_core.agent.conversation import CANCELLED, CUT_OFF, PROGRAM_ENDED
 from agent_tui_core.agent.outside import LeftCalls, WaitsOutside
-from agent_tui_core.blocks import Text, ToolResult
+from agent_tui_core.agent.prompts import with_words
+from agent_tui_core.blocks import Image, Text, ToolResult
 from agent_tui_core.events import (
     Body,
     MessageCommitted,
@@ -166,4 +167,5 @@ def _follow(run: _LastRun, at: float, body: Body) -> None:
 def _unsent(prompt: Message) -> QueuedPrompt:
     """The prompt as it was before it became a message; behind the first text is what hooks added."""
     written = next((block.text for block in prompt.blocks if isinstance(block, Text)), "")
-    return QueuedPrompt(prompt.id, written)
+    pictures = tuple(block for block in prompt.blocks if isinstance(block, Image))
+    return QueuedPrompt(prompt.id, written, blocks=with_words(pictures, written) if pictures else ())

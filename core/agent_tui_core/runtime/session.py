@@ -27,12 +27,14 @@ from agent_tui_core.runtime.connections import DEMO, Connection, Connections
 from agent_tui_core.runtime.demo_stage import DEMO_GREETING as DEMO_GREETING
 from agent_tui_core.runtime.demo_stage import DemoStage
 from agent_tui_core.runtime.equipment import Equipment
+from agent_tui_core.runtime.prompt_run import PromptRun
 from agent_tui_core.runtime.supervisor import Supervisor
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
 
 if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
     from agent_tui_core.agent.policy import Policy
+    from agent_tui_core.agent.prompts import Prompt
     from agent_tui_core.config.project import Project
     from agent_tui_core.providers.base import ModelProvider
     from agent_tui_core.tools.base import Tool
@@ -67,11 +69,11 @@ class Session:
         self.equipment = equipment
         self.offer: Project | None = None
         """What the workspace brings along and nobody trusted yet; openings wait for `decide_project`."""
-        self._waits: tuple[str | None, ...] = ()
+        self._waits: tuple[Prompt | None, ...] = ()
         self._assembly = Assembly(history, self.desk, equipment)
         self._supervisor = Supervisor()
         self._stage = DemoStage()
-        self._openings: list[tuple[Worker, str]] = []
+        self._openings: Sequence[tuple[Worker, Prompt]] = []
         self._conversations: dict[str, str] = {}
         """The conversation of each agent, by agent id."""
 
@@ -121,19 +123,20 @@ class Session:
         taken = {worker.name for worker in self.workers}
         return (await self._make([replace(chosen, name=free_name(name or chosen.name, taken))]))[0]
 
-    def start(self, prompt: str | None = None) -> None:
+    def start(self, prompt: Prompt | None = None) -> tuple[PromptRun, ...]:
         """Give every agent this prompt; without one, a new demo's agents begin with their own. Once.
 
-        While there is an `offer` it waits until that is decided.
+        Returns what came of it, for each agent. While there is an `offer` it waits until that is decided, and
+        returns none.
         """
-        openings, self._openings = self._openings, []
+        openings: Sequence[tuple[Worker, Prompt]] = self._openings
+        self._openings = []
         if self.offer is not None:
             self._openings, self._waits = openings, (prompt,)
-            return
+            return ()
         if prompt is not None:
             openings = [(worker, prompt) for worker in self.workers]
-        for worker, words in openings:
-            worker.prompt(words)
+        return tuple(worker.prompt(words) for worker, words in openings)
 
     def _go_on_outside(self) -> None:
         """Let the agents wait on that an earlier life left while somebody outside had their calls."""
@@ -228,7 +231,7 @@ class Session:
         for profile, prompt in self._stage.opening(self.plan.agents, self.plan.profiles["default"]):
             named.append(replace(profile, name=free_name(profile.name, {each.name for each in named})))
             prompts.append(prompt)
-        self._openings += zip(await self._make(named), prompts, strict=True)
+        self._openings = [*self._openings, *zip(await self._make(named), prompts, strict=True)]
 
     # --- one agent ------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from agent_tui_core.blocks import Reasoning, Text, ToolUse
+from agent_tui_core.blocks import Image, Reasoning, Text, ToolUse
 from agent_tui_core.events import (
     AgentState,
     AnswerEnded,
@@ -367,5 +367,6 @@ class Transcript:
 
 
 def _said(message: Message) -> str:
-    """The words of a prompt, and apart from them what hooks added for the model."""
-    return "\n\n".join(block.text for block in message.blocks if isinstance(block, Text))
+    """The words of a prompt, and apart from them what hooks added for the model; then its pictures."""
+    words = [block.text for block in message.blocks if isinstance(block, Text)]
+    return "\n\n".join([*words, *("[image]" for block in message.blocks if isinstance(block, Image))])

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from agent_tui_core.agent.conversation import Conversation
+from agent_tui_core.agent.conversation import Conversation, ConversationSnapshot
+from agent_tui_core.agent.prompts import Prompt, prompt_blocks, words_of
+from agent_tui_core.blocks import Image
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import (
     AgentState,
@@ -21,23 +23,27 @@ from agent_tui_core.events import (
     Noticed,
     PromptReturned,
     QueueChanged,
+    RunEnd,
     RunEnded,
     WorkerClosed,
     WorkerFailed,
 )
 from agent_tui_core.hooks.chain import Hooks
-from agent_tui_core.messages import QueuedPrompt, new_id
+from agent_tui_core.messages import Message, QueuedPrompt, new_id
 from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.journal import WorkerJournal
 from agent_tui_core.runtime.outbox import MOST_UNREAD, Outbox, Subscription
 from agent_tui_core.runtime.prompt_queue import PromptQueue
+from agent_tui_core.runtime.prompt_run import PromptRun, PromptRuns
 from agent_tui_core.runtime.prompting import Prompting
 from agent_tui_core.runtime.resume import Happened, LeftOpen
 from agent_tui_core.runtime.revival import GoesOn, Revival, nothing_goes_on
 from agent_tui_core.runtime.runner import Runner
 
 log = logging.getLogger(__name__)
+
+GONE = "the agent is gone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class Worker:
         self.identity = identity
         self.mode = mode or AgentMode()
         """What it may do without a question; a person may change it while it works."""
-        self.conversation = conversation
+        self._conversation = conversation
         self._outbox = outbox
         self._journal = journal
         self._runner = runner
@@ -89,6 +95,7 @@ class Worker:
         self._last_run: str | None = None
         self._unanswered: QueuedPrompt | None = None
         """The prompt whose run has not ended yet."""
+        self._runs = PromptRuns()
         self._revival = Revival(conversation, outbox, journal, runner, self._queue)
         self._leaves = False
         """The program ends: what waits for somebody outside goes on in a later life."""
@@ -145,40 +152,61 @@ class Worker:
         """The prompts that wait until it can take them, oldest first."""
         return self._queue.prompts
 
+    @property
+    def conversation(self) -> ConversationSnapshot:
+        """Its messages as they are now; what is done to this changes nothing of the agent's."""
+        return self._conversation.snapshot()
+
     # --- what one can tell it -------------------------------------------------------------------------------
 
-    def prompt(self, text: str) -> None:
-        """Run this now, or queue it when a run is going on. Blank text is ignored.
+    def prompt(self, prompt: Prompt) -> PromptRun:
+        """Run this now, or queue it when a run is going on: words, or words and pictures.
 
-        A run that is stopping counts as stopped: this is sent as soon as it is, before what is queued.
+        Await what it returns for the answer. Blank words are not sent: their run has ended as failed. A run
+        that is stopping counts as stopped: this is sent as soon as it is, before what is queued.
         """
-        if not self._takes(text):
-            return
-        stops = self._interrupting and not self._goes_on
-        self._queue.add(text, first=stops)
-        self._goes_on |= stops
+        queued, run = self._given(prompt)
+        if queued is not None and self._has_to_wait(queued):
+            stops = self._interrupting and not self._goes_on
+            self._queue.add(queued, first=stops)
+            self._goes_on |= stops
+        return run
 
-    def prompt_now(self, text: str) -> None:
+    def prompt_now(self, prompt: Prompt) -> PromptRun:
         """Interrupt what is going on and go on with this; what is queued stays behind it."""
-        if self._takes(text):
-            self._queue.add(text, first=True)
+        queued, run = self._given(prompt)
+        if queued is not None and self._has_to_wait(queued):
+            self._queue.add(queued, first=True)
             self.interrupt(and_go_on=True)
+        return run
 
-    def _takes(self, text: str) -> bool:
-        """Whether this has to be queued; it was sent where nothing runs. Blank text is neither."""
-        if not text.strip() or self._closed:
-            return False
+    def _given(self, prompt: Prompt) -> tuple[QueuedPrompt | None, PromptRun]:
+        """The prompt with an id, unless it is not sent, and what its giver may wait for."""
+        blocks = prompt_blocks(prompt)
+        words, prompt_id = words_of(blocks), new_id()
+        run = self._runs.begin(prompt_id)
+        has_pictures = any(isinstance(block, Image) for block in blocks)
+        if self._closed or not (words.strip() or has_pictures):
+            self._runs.finish(prompt_id, "failed", GONE if self._closed else "the prompt is empty")
+            return None, run
+        return QueuedPrompt(prompt_id, words, blocks=blocks if has_pictures else ()), run
+
+    def _has_to_wait(self, prompt: QueuedPrompt) -> bool:
+        """Whether this has to be queued; it was sent where nothing runs."""
         self._queue.prompted()
         if self.take_up() or self.busy:
             return True
-        self._start(QueuedPrompt(new_id(), text))
+        self._start(prompt)
         return False
 
     def unqueue(self, prompt_id: str) -> str | None:
         """Take a queued prompt back and return its text; None when it does not wait, or no longer."""
         if self._goes_on and self.queue and self.queue[0].id == prompt_id:
             self._goes_on = False
-        return self._queue.remove(prompt_id)
+        text = self._queue.remove(prompt_id)
+        if text is not None:
+            self._runs.finish(prompt_id, "interrupted", "taken back before it was sent")
+        return text
 
     def edit_queued(self, prompt_id: str, text: str) -> bool:
         """Change the words of a queued prompt; False when it does not wait any more, or for blank words."""
@@ -260,6 +288,7 @@ class Worker:
         await self.idle()
         await self._prompting.end()
         await self._queue.settled()
+        self._runs.finish_all("interrupted", GONE)
         self._outbox.append(WorkerClosed())
 
     def compact(self) -> bool:
@@ -274,12 +303,12 @@ class Worker:
 
         Raises `HistoryError`.
         """
-        compacted = self.conversation.compaction
+        compacted = self._conversation.compaction
         if compacted is None or self.busy:
             return False
         self._outbox.run_id = self._last_run
         await self._journal.commit(CompactionUndone(compacted.id))
-        self.conversation.undo_compaction(compacted.id)
+        self._conversation.undo_compaction(compacted.id)
         self._outbox.run_id = None
         return True
 
@@ -324,6 +353,7 @@ class Worker:
 
     async def _live(self, prompt: QueuedPrompt | None, left: LeftOpen | None) -> None:
         ended: RunEnded | None = None
+        began = len(self._conversation.messages)
         try:
             if self._interrupting and left is None:
                 raise asyncio.CancelledError
@@ -337,6 +367,8 @@ class Worker:
             log.exception("agent %s (%s) failed", self.number, self.name)
             self._fail(f"a bug ended the run: {type(bug).__name__}: {bug} — the log file has the details")
         self._outbox.run_id = None
+        if prompt is not None:
+            self._finish(prompt.id, ended, began)
         self._task = self._unanswered = None
         self._queue.sent(begun=False)
         self._queue.retry()
@@ -356,14 +388,31 @@ class Worker:
             if message is None:
                 self._tell_state("idle")
                 return None
-            ended = await self._runner.run(message)
+            ended = await self._run(message, prompt)
         self._unanswered = None
         while (message := await self._prompting.after(ended, self._heed_hooks)) is not None:
             self._outbox.run_id = self._last_run = new_id()
-            ended = await self._runner.run(message)
+            ended = await self._run(message, prompt)
         if self.state == "running":
             self._tell_state("idle")
         return ended
+
+    async def _run(self, message: Message, prompt: QueuedPrompt | None) -> RunEnded:
+        ended = await self._runner.run(message)
+        if prompt is not None:
+            self._runs.count(prompt.id, ended)
+        return ended
+
+    def _finish(self, prompt_id: str, ended: RunEnded | None, began: int) -> None:
+        """Tell whoever gave the prompt what came of it, once nothing more will."""
+        refusal, self._prompting.refusal = self._prompting.refusal, ""
+        end: RunEnd = "failed"
+        reason = refusal or self._journal.activity.detail
+        if ended is not None:
+            end, reason = ended.end, ended.reason
+        elif self.state != "failed" and not refusal:
+            end, reason = "interrupted", GONE if self._closed else "by you"
+        self._runs.finish(prompt_id, end, reason, self._conversation.messages[began:])
 
     def _heed_hooks(self) -> None:
         self._tell_state("running", "Stop hooks")

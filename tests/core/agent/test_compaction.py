@@ -156,7 +156,7 @@ async def test_room_is_made_before_the_limit_of_a_profile_and_comes_back_with_th
         async with open_session(the_plan, resume="") as undone:
             worker = undone.workers[0]
             assert worker.conversation.compaction is None
-            assert len(worker.conversation.for_request()) == 4
+            assert len(worker.conversation.request) == 4
             bodies = [event.body for event in worker.subscribe().take()]
             assert any(isinstance(body, CompactionUndone) for body in bodies)
             assert sum(isinstance(body, MessageCommitted) for body in bodies) == 4

@@ -148,7 +148,7 @@ async def test_what_was_left_out_stays_left_out_after_a_resume_and_can_be_undone
         worker = again.workers[0]
         assert worker.conversation.compaction == left_out
         assert await worker.undo_compaction()
-        assert len(worker.conversation.for_request()) == len(worker.conversation.messages) == 12
+        assert len(worker.conversation.request) == len(worker.conversation.messages) == 12
     assert server.requests
 
 

@@ -49,7 +49,7 @@ async def test_an_agent_that_was_closed_is_forgotten_with_its_rules_and_hooks(tm
         assert hooks is not None
         assert any(layer.agent == worker.id for layer in session.permissions.book.layers())
         [file] = _transcripts(hooks.transcripts._folder)
-        conversation, gone = weakref.ref(worker.conversation), weakref.ref(worker)
+        conversation, gone = weakref.ref(worker._conversation), weakref.ref(worker)
 
         await session.remove_worker(worker.id)
         agent_id = worker.id
