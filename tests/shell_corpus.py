@@ -65,7 +65,8 @@ def creates_marker(attack: Attack, line: str, folder: Path) -> bool:
     by_stdin = attack.by_stdin or "\0" in line
     script = f'bash -c "$1" >/dev/null 2>&1; test ! -e {MARKER} || exit 99; shift; exec bash "$@"'
     argv = [*_sandbox(folder), "bash", "-c", script, "attack", attack.setup or "true"]
-    environment = child_environment(os.environ) | {
+    given = child_environment(os.environ).items()  # but with what repositories say that git shall run
+    environment = {name: value for name, value in given if not name.startswith("GIT_CONFIG")} | {
         "HOME": str(folder),
         "PATH": "/usr/bin:/bin:" + os.environ["PATH"],
     }

@@ -20,6 +20,7 @@ from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import ApprovalPreview, ApprovalRequest
 from agent_tui_core.messages import new_id
 from agent_tui_core.records import dataclass
+from agent_tui_core.tools.names_child import NamesLooker
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,19 @@ class AgentIdentity:
     branch: Callable[[], str | None] = lambda: None
 
 
+async def look_at_names(permissions: Permissions, tool: str, input: JsonObject, cwd: Path) -> None:
+    """Have looked at the names that the judgement of a command depends on."""
+    looker = permissions.look
+    if tool == "Bash" and isinstance(looker, NamesLooker):
+        await looker.look_for(lambda: permissions.judge(tool, input, cwd=cwd), cwd)
+
+
 class Gate(Protocol):
     """Judges calls by rules, and settles what the rules leave open."""
+
+    async def look(self, tool: str, input: JsonObject) -> None:
+        """Find out what the next judgement of this call wants to know of files."""
+        ...
 
     def judge(self, tool: str, input: JsonObject) -> Judgement:
         """What the rules say now."""
@@ -61,6 +73,9 @@ class OpenGate:
     def __init__(self, rules: PermissionRules | None, cwd: Path) -> None:
         self._rules = rules
         self._cwd = cwd
+
+    async def look(self, tool: str, input: JsonObject) -> None:
+        """Rules of a script want to know nothing."""
 
     def judge(self, tool: str, input: JsonObject) -> Judgement:
         """Without rules everything is allowed; with rules, what they say."""
@@ -101,6 +116,10 @@ class PersonGate:
         self._agent = agent
         self._permissions = permissions
         self._desk = desk
+
+    async def look(self, tool: str, input: JsonObject) -> None:
+        """Look at names, where a command reads whole folders."""
+        await look_at_names(self._permissions, tool, input, self._agent.workspace)
 
     def judge(self, tool: str, input: JsonObject) -> Judgement:
         """What all layers of rules say now."""

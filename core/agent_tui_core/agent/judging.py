@@ -142,6 +142,7 @@ class Judging:
         if problem := self._tools.check(tool, verdict.input):
             words = f"a hook rewrote the input, and now {problem}"
             return Refused(verdict.input, "hook", words, words, "error")
+        await self._gate.look(tool.name, verdict.input)
         try:
             judgement = self._gate.settle(self._by_rules(call, verdict), tool.name, verdict.input)
         except ToolError as unusable:  # a path that is none: with a NUL in it, or without an end

@@ -12,11 +12,12 @@ from typing import Protocol
 from agent_tui_core.agent.judgement import Behavior, Judgement
 from agent_tui_core.agent.rule import parse_rule
 from agent_tui_core.agent.shell_dangers import danger
-from agent_tui_core.agent.shell_judging import READS_ONLY, FileTool, LineJudge, OpenPart
-from agent_tui_core.agent.shell_lexer import Unreadable
+from agent_tui_core.agent.shell_judging import READS_ONLY, FileTool, LineJudge, LooksBelow, OpenPart
 from agent_tui_core.agent.shell_parse import Part, parse
 from agent_tui_core.agent.shell_rules import ShellRule
+from agent_tui_core.agent.shell_words import Unreadable
 from agent_tui_core.blocks import JsonObject
+from agent_tui_core.tools.names_below import Below
 
 
 class Layer(Protocol):
@@ -39,6 +40,11 @@ class Layer(Protocol):
     def find_part(self, part: Part, *, alone: bool) -> str | None:
         """The first allow rule that covers a part of a command line."""
         ...
+
+
+def nobody_looked(below: Below) -> str:
+    """Stands where nobody can look at names."""
+    return f"nobody looked at what is below {below.folder}"
 
 
 def forbidden(layers: Sequence[Layer], tool: str, input: JsonObject, cwd: Path) -> Judgement | None:
@@ -74,6 +80,7 @@ def judge_line(
     input: JsonObject,
     cwd: Path,
     judges_file: Callable[[FileTool, Path], Judgement],
+    looks_below: LooksBelow = nobody_looked,
     *,
     builtin: bool,
 ) -> tuple[Judgement, tuple[OpenPart, ...]]:
@@ -99,7 +106,7 @@ def judge_line(
                 return rule
         return None
 
-    judge = LineJudge(cwd, allows, judges_file, builtin)
+    judge = LineJudge(cwd, allows, judges_file, looks_below, builtin)
     found = judge.judge(read)
     if found:
         worst = next((each for each in found if each.judgement.behavior == "deny"), found[0])

@@ -43,6 +43,13 @@ _PROTECTED = re.compile(
     r"|\.ssh|\.gnupg|\.npmrc|\.pypirc|\.netrc)\Z",
     re.IGNORECASE,
 )
+SECRETS = re.compile(
+    r"(\.git|\.git-credentials|\.env(?!\.(?:example|sample|template|dist|defaults)\Z)(\..+)?|\.envrc|\.pam_environment"
+    r"|\.netrc|\.npmrc|\.pypirc|\.ssh|\.gnupg|\.aws|\.pgpass|\.my\.cnf|\.docker|\.kube|\.agent-tui"
+    r"|id_(?:rsa|dsa|ecdsa|ed25519))\Z",
+    re.IGNORECASE,
+)
+"""Names that a reader of whole folders may not come to unasked. The other names are protected from writes."""
 _SETTINGS = {
     ".config": frozenset(
         {"agent-tui", "git", "fish", "nvim", "zed", "code", "direnv", "systemd", "autostart"}

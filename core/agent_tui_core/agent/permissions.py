@@ -6,6 +6,7 @@ lists. What no rule settles is asked.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Final
 
 from agent_tui_core.agent.judgement import Judgement as Judgement
 from agent_tui_core.agent.line_judging import doubt, forbidden, judge_line, of
-from agent_tui_core.agent.path_rules import EDITORS, PATH_KEYS, call_paths, is_protected
+from agent_tui_core.agent.path_rules import EDITORS, PATH_KEYS, SECRETS, call_paths, is_protected
 from agent_tui_core.agent.rule_book import RuleBook
 from agent_tui_core.agent.rule_layer import PermissionRules as PermissionRules
 from agent_tui_core.agent.shell_alarms import (
@@ -24,9 +25,10 @@ from agent_tui_core.agent.shell_alarms import (
     texts_in,
     word_inside,
 )
-from agent_tui_core.agent.shell_judging import FileTool, OpenPart
+from agent_tui_core.agent.shell_judging import FileTool, LooksBelow, OpenPart
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.modes import Mode
+from agent_tui_core.tools.names_below import Kept, Look, Looked, look_here
 from agent_tui_core.tools.paths import inside
 
 _READERS: Final = frozenset({"Read", "Glob", "Grep"})
@@ -55,6 +57,8 @@ class Permissions:
         self.mode: Mode = mode
         self.unboxed: Callable[[], str] = lambda: "nobody said that there is one"
         """Why commands run without a sandbox; empty: they run in one, and the mode auto may trust in it."""
+        self.look: Look = look_here
+        """How names are looked at where a command reads whole folders."""
         self._agent = frozenset(agent)
         self._more: tuple[PermissionRules, ...] = ()
 
@@ -62,6 +66,7 @@ class Permissions:
         """The same layers, those that are still to come included, in another mode."""
         other = Permissions(self.book, mode=mode, agent=self._agent)
         other.unboxed = self.unboxed
+        other.look = self.look
         return other
 
     def of_agent(self, mode: Mode, *names: str) -> Permissions:
@@ -106,7 +111,9 @@ class Permissions:
     def open_parts(self, command: str, *, cwd: Path) -> tuple[OpenPart, ...]:
         """What in a command line nothing allows yet; empty also for one that is not judged by its parts."""
         layers = self._layers(cwd)
-        return judge_line(layers, {"command": command}, cwd, self._judges_file(cwd), builtin=True)[1]
+        return judge_line(
+            layers, {"command": command}, cwd, self._judges_file(cwd), self._looks_below(cwd), builtin=True
+        )[1]
 
     def unreadable(self, tool: str, *, cwd: Path) -> tuple[tuple[Path, str, bool], ...]:
         """What a search must leave out: what a rule keeps from `Read`, a search may not show either."""
@@ -131,7 +138,9 @@ class Permissions:
             return _not_while_planning(tool)
         if not isinstance(input.get("command"), str):
             return None
-        judgement, _ = judge_line([], input, cwd, self._judges_file(cwd), builtin=True)
+        judgement, _ = judge_line(
+            [], input, cwd, self._judges_file(cwd), self._looks_below(cwd), builtin=True
+        )
         return _not_while_planning("Bash", judgement) if judgement.behavior != "allow" else None
 
     def _by_mode(self, tool: str, paths: Sequence[Path], cwd: Path) -> Judgement | None:
@@ -175,13 +184,15 @@ class Permissions:
         if word := word_inside(command, self.book.folders, cwd):
             return _protected(word, _OURS)
         if self.book.files and (word := named_file(command, self.book.files)):
-            reads, _ = judge_line([], input, cwd, self._judges_file(cwd), builtin=True)
+            reads, _ = judge_line(
+                [], input, cwd, self._judges_file(cwd), self._looks_below(cwd), builtin=True
+            )
             if reads.behavior != "allow":
                 return _protected(word, _RUNS)
         if self.mode == "auto" and not self.unboxed():
             return doubt(layers, command) or _AUTO
         held = layers if self.mode != "plan" else []
-        return judge_line(held, input, cwd, self._judges_file(cwd), builtin=True)[0]
+        return judge_line(held, input, cwd, self._judges_file(cwd), self._looks_below(cwd), builtin=True)[0]
 
     def _names_protected(self, input: JsonObject, cwd: Path) -> str | None:
         """The first word in the input of a tool of another's making that names something protected."""
@@ -192,6 +203,17 @@ class Permissions:
 
     def _judges_file(self, cwd: Path) -> Callable[[FileTool, Path], Judgement]:
         return lambda tool, path: self.judge(tool, {"file_path": str(path)}, cwd=cwd)
+
+    def _looks_below(self, cwd: Path) -> LooksBelow:
+        return lambda below: self.look(Looked(below, self._kept(cwd)))
+
+    def _kept(self, cwd: Path) -> Kept:
+        """What no reader of whole folders may come to."""
+        patterns = tuple(
+            (os.path.realpath(base), text, firm) for base, text, firm in self.unreadable("Read", cwd=cwd)
+        )
+        folders = tuple(sorted(os.path.realpath(folder) for folder in self.book.folders))
+        return Kept(os.path.realpath(cwd), SECRETS.pattern, patterns, folders)
 
 
 def _protected(name: str, why: str = "is a protected name") -> Judgement:

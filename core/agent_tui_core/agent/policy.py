@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.approvals import DenyCall, Settlement
-from agent_tui_core.agent.gate import AgentIdentity
+from agent_tui_core.agent.gate import AgentIdentity, look_at_names
 from agent_tui_core.agent.judgement import Judgement
 from agent_tui_core.agent.permissions import PermissionRules, Permissions
 from agent_tui_core.agent.rule import parse_rule
@@ -86,6 +86,10 @@ class PolicyGate:
         self._agent = agent
         self._permissions = permissions
         self._policy = policy
+
+    async def look(self, tool: str, input: JsonObject) -> None:
+        """Look at names, where a command reads whole folders."""
+        await look_at_names(self._permissions, tool, input, self._agent.workspace)
 
     def judge(self, tool: str, input: JsonObject) -> Judgement:
         """What all layers of rules say."""

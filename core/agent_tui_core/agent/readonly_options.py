@@ -40,6 +40,30 @@ class Command:
     """How many operands there may be."""
     pattern_options: frozenset[str] = frozenset()
     """With one of these the first operand is a file too."""
+    attached: frozenset[str] = frozenset()
+    """Short options whose value can only touch them."""
+    file_options: frozenset[str] = frozenset()
+    """Options whose value is a file."""
+    listing: frozenset[str] = frozenset()
+    """Only with one of these there may be operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the words of a read-only command say."""
+
+    files: tuple[str, ...]
+    """Operands and values that name files."""
+    given: tuple[tuple[str, str], ...]
+    """Each option with its value, which is empty where it has none."""
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these was given."""
+        return any(name in names for name, _ in self.given)
+
+    def values(self, *names: str) -> tuple[str, ...]:
+        """The values of these."""
+        return tuple(value for name, value in self.given if name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +82,10 @@ class ReadOnly:
     git: Mapping[str, Command]
     """By subcommand, of one word or two."""
     find: FindTests
+    versions: frozenset[str]
+    """Programs whose `--version` looks at nothing in the folder."""
+    any_names: frozenset[str]
+    """Programs that no file name can make do more, whatever option it looks like."""
 
 
 @cache
@@ -68,6 +96,8 @@ def read_only() -> ReadOnly:
         _commands(data.programs),
         _commands(data.git),
         FindTests(frozenset(data.find.alone.split()), frozenset(data.find.valued.split())),
+        frozenset(data.versions.programs.split()),
+        frozenset(data.any_names.programs.split()),
     )
 
 
@@ -84,6 +114,9 @@ class _Listed(msgspec.Struct, forbid_unknown_fields=True):
     operands: Operands = "files"
     most: int = MANY
     pattern_options: str = ""
+    attached: str = ""
+    file_options: str = ""
+    listing: str = ""
     like: str = msgspec.field(default="", name="as")
 
 
@@ -92,10 +125,16 @@ class _Find(msgspec.Struct, forbid_unknown_fields=True):
     valued: str
 
 
+class _Programs(msgspec.Struct, forbid_unknown_fields=True):
+    programs: str
+
+
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     programs: dict[str, _Listed]
     git: dict[str, _Listed]
     find: _Find
+    versions: _Programs
+    any_names: _Programs
 
 
 def _commands(table: dict[str, _Listed]) -> Mapping[str, Command]:
@@ -111,57 +150,64 @@ def _command(listed: _Listed) -> Command:
         listed.operands,
         listed.most,
         frozenset(listed.pattern_options.split()),
+        frozenset(listed.attached),
+        frozenset(listed.file_options.split()),
+        frozenset(listed.listing.split()),
     )
 
 
-def operands_of(shape: Command, words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The files that these words name; None when one of them is not known to be harmless."""
-    found: list[str] = []
-    given = False
+def read_options(shape: Command, words: tuple[str, ...]) -> Options | None:
+    """What these words say; None when one of them is not known to be harmless."""
+    operands: list[str] = []
+    given: list[tuple[str, str]] = []
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
-            found.extend(rest)
+            operands.extend(rest)
             break
         if not word.startswith("-") or word == "-":
-            found.append(word)
+            operands.append(word)
             continue
         if shape.words is not None and shape.words.match(word):
+            given.append((word, ""))
             continue
-        name = _option(shape, word, rest)
-        if name is None:
+        found = _options(shape, word, rest)
+        if found is None:
             return None
-        given = given or name in shape.pattern_options
-    if len(found) > shape.most or (shape.operands == "none" and found):
+        given.extend(found)
+    named = {name for name, _ in given}
+    if len(operands) > shape.most or (shape.operands == "none" and operands):
+        return None
+    if shape.listing and operands and not named & shape.listing:
         return None
     if shape.operands == "text":
-        return ()
-    if shape.operands == "pattern" and not given:
-        found = found[1:]
-    return tuple(word for word in found if word != "-")
+        operands = []
+    if shape.operands == "pattern" and not named & shape.pattern_options:
+        operands = operands[1:]
+    files = [*operands, *(value for name, value in given if name in shape.file_options)]
+    return Options(tuple(word for word in files if word != "-"), tuple(given))
 
 
-def _option(shape: Command, word: str, rest: list[str]) -> str | None:
-    """The name of a listed option, its value taken away from what follows; None for any other."""
+def _options(shape: Command, word: str, rest: list[str]) -> list[tuple[str, str]] | None:
+    """The options of one word, a value taken away from what follows; None where one is not listed."""
     if word.startswith("--"):
-        name, equals, _ = word.partition("=")
+        name, equals, value = word.partition("=")
         if name[2:] in shape.names and not equals:
-            return name
-        if f"{name[2:]}=" not in shape.names:
+            return [(name, "")]
+        if f"{name[2:]}=" not in shape.names or not (equals or rest):
             return None
-        if not equals:
-            if not rest:
-                return None
-            rest.pop(0)
-        return name
+        return [(name, value if equals else rest.pop(0))]
+    found: list[tuple[str, str]] = []
     for index, letter in enumerate(word[1:], 1):
+        name, value = f"-{letter}", word[index + 1 :]
+        if letter in shape.attached:
+            return [*found, (name, value)]
         if letter in shape.valued:
-            if index == len(word) - 1:
-                if not rest:
-                    return None
-                rest.pop(0)
-            return f"-{letter}"
+            if not (value or rest):
+                return None
+            return [*found, (name, value or rest.pop(0))]
         if letter not in shape.letters:
             return None
-    return f"-{word[1]}"
+        found.append((name, ""))
+    return found

@@ -16,9 +16,9 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from agent_tui_core.agent.readonly_options import read_data
-from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
 from agent_tui_core.agent.shell_rules import candidates
+from agent_tui_core.agent.shell_words import Unreadable
 from agent_tui_core.records import dataclass
 
 Likelihood: TypeAlias = Literal["certain", "executable", "file"]

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from agent_tui_core.agent.path_rules import could_be_protected, has_protected_name
-from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
 from agent_tui_core.agent.shell_rules import candidates
+from agent_tui_core.agent.shell_words import Unreadable
 
 _EXCLUDES: Final = re.compile(r"--exclude(-dir)?=|--ignore(-dir)?=|:\(?!?exclude|:!|!")
 _BREAKS: Final = re.compile(r"[\s=:,;&|<>(){}`\"']+")

@@ -97,7 +97,11 @@ def table() -> Table:
 
 
 _FIND: Final = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)\Z")
-_AWK: Final = re.compile(r"system|getline|close|fflush|ENVIRON|PROCINFO|[|>@`]|\\\n")
+_AWK: Final = re.compile(
+    r"system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|[@`]|\|\|\||(?<!\|)\|(?!\|)|\\\n"
+)
+_AWK_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_AWK_PRINTS: Final = re.compile(r"print|printf")
 _SED_SCRIPT: Final = re.compile(
     r"(?:(?:\d+|\$|/[^/\\;{}\n]*/)(?:,(?:\d+|\+\d+|\$|/[^/\\;{}\n]*/))?!?)?"
     r"(?:[pdq=]|s(?P<by>[/|,#:])(?:(?!(?P=by))[^\\\n;]|\\[^\n])*(?P=by)(?:(?!(?P=by))[^\\\n;]|\\[^\n])*(?P=by)[gpI0-9]*)"
@@ -214,9 +218,42 @@ def _awk(argv: tuple[str, ...]) -> Danger | None:
             continue
         elif word.startswith("-"):
             return Danger(f"awk {word} may load a program")
-        elif _AWK.search(word):
+        elif _awk_does_more(word):
             return Danger("the awk program may run a command or write")
     return None
+
+
+def _awk_does_more(program: str) -> bool:
+    """Whether an awk program may run a command, write, or read what it names itself.
+
+    `>` compares, but behind `print` it writes. Where an expression may hold a quote, no string is certain.
+    """
+    if _AWK.search(program):
+        return True
+    if ">" not in program:
+        return False
+    if "#" in program or ("/" in program and '"' in program):
+        return True
+    pieces = re.split(r"[{};]", _AWK_STRING.sub("", program))
+    return any(">" in piece and _AWK_PRINTS.search(piece) for piece in pieces)
+
+
+def awk_is_plain(argv: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The files that an `awk` reads when its program only prints; None otherwise."""
+    rest = list(argv[1:])
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        option = rest.pop(0)
+        if option in {"-F", "-v"}:
+            if not rest:
+                return None
+            rest.pop(0)
+        elif option == "--":
+            break
+        elif not re.match(r"-[Fv].", option):
+            return None
+    if not rest or _awk_does_more(rest[0]) or any("=" in word for word in rest[1:]):
+        return None
+    return tuple(word for word in rest[1:] if word != "-")
 
 
 def _sed(argv: tuple[str, ...]) -> Danger | None:

@@ -7,30 +7,49 @@ from __future__ import annotations
 
 import glob
 import os
+import re
+import stat
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from contextlib import suppress
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.judgement import Judgement
-from agent_tui_core.agent.readonly import files_read
+from agent_tui_core.agent.readonly import reading
+from agent_tui_core.agent.readonly_programs import Reading
 from agent_tui_core.agent.shell_dangers import danger
-from agent_tui_core.agent.shell_lexer import Word
 from agent_tui_core.agent.shell_parse import Part
+from agent_tui_core.agent.shell_rules import could_become_an_option
+from agent_tui_core.agent.shell_words import Word
 from agent_tui_core.records import dataclass
+from agent_tui_core.tools.names_below import Below
 
 READS_ONLY: Final = "built in: reads only"
 """Stands where a rule would."""
 
 _MOST_FOLDERS: Final = 8
 _MOST_FILES: Final = 500
+_TAKEN_APART: Final = re.compile(r"[\s*?\[\\]")
 _DEVICES: Final = ("/dev/", "/proc/", "/sys/")
+
+_TOO_MANY: Final = Path("/dev/too-many-files")
+_AN_OPTION: Final = Path("/dev/an-option")
+_TAKEN: Final = Path("/dev/taken-apart")
+_STRANGE: Final = {
+    str(_TOO_MANY): "that is too many files",
+    str(_AN_OPTION): "a file's name begins with - and would be an option",
+    str(_TAKEN): "a file's name would be taken apart",
+}
+"""Stand where a path would, for what is no path."""
 
 FileTool: TypeAlias = Literal["Read", "Write"]
 AllowsPart: TypeAlias = Callable[[Part, bool], str | None]
 """The rule that allows a part, which may be alone in its line."""
 JudgesFile: TypeAlias = Callable[[FileTool, Path], Judgement]
+LooksBelow: TypeAlias = Callable[[Below], str]
+"""Says why a read of whole folders has to be asked about; empty when it meets nothing that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +71,7 @@ class LineJudge:
     cwd: Path
     allows: AllowsPart
     judges_file: JudgesFile
+    looks_below: LooksBelow
     builtin: bool
     """Whether what only reads is allowed without a rule."""
     rules: list[str] = field(default_factory=list)
@@ -83,23 +103,39 @@ class LineJudge:
         elif rule is not None:
             self.rules.append(rule)
         else:
-            files = files_read(part) if self.builtin else None
-            if files is None:
+            read = reading(part) if self.builtin else None
+            if read is None:
                 found = danger(part.argv)
                 more = f": {found.reason}" if found else ""
                 yield is_open(f"no rule allows {program}{more}")
-            elif program == "git" and not all((folder / ".git").exists() for folder in self._folders):
-                # A folder without .git can become a bare repository, whose files say what git runs, by
-                # calls that were judged together with this one.
-                yield is_open("git reads without a question only in a folder that has its own .git")
-            elif program == "diff" and any((at / name).is_dir() for at in self._folders for name in files):
-                yield is_open("diff would read whole folders")
+            elif program == "git" and not all(
+                _is_in_repository(folder, self.cwd) for folder in self._folders
+            ):
+                yield is_open("git reads without a question only in a workspace that has its own .git")
             else:
                 self.rules.append(READS_ONLY)
-                yield from self._files_read(part, files)
+                yield from self._files_read(part, self._with_folders(program, read))
 
-    def _files_read(self, part: Part, files: tuple[str, ...]) -> Iterator[OpenPart]:
+    def _with_folders(self, program: str, read: Reading) -> Reading:
+        """What it reads; without being told, `diff` reads all of a folder."""
+        if program != "diff" or read.below:
+            return read
+        if not any((at / name).is_dir() for at in self._folders for name in read.files):
+            return read
+        return replace(read, below=tuple(Below(name, links=True) for name in read.files))
+
+    def _files_read(self, part: Part, read: Reading) -> Iterator[OpenPart]:
         """Hold each file against the rules; the same letters, quoted and not, may be two of them."""
+        for value in read.values:
+            for folder in self._folders:
+                if is_regular(folder / value):
+                    yield from self._file("Read", None, value, part)
+        for below in read.below:
+            for folder in self._folders:
+                if why := self.looks_below(below._replace(folder=str(folder / below.folder))):
+                    judgement = Judgement("ask", why, part=part.text)
+                    yield OpenPart("Bash", " ".join(word.raw for word in part.command), part.text, judgement)
+        files = read.files
         names = dict.fromkeys(files if len(self._folders) == 1 else (".", *files))
         if len(names) * len(self._folders) > _MOST_FILES:
             yield OpenPart(
@@ -146,7 +182,9 @@ class LineJudge:
     def _file(self, tool: FileTool, word: Word | None, name: str, part: Part) -> Iterator[OpenPart]:
         for folder in self._folders:
             for path in self._paths(word, name, folder):
-                if str(path).startswith(_DEVICES):
+                if strange := _STRANGE.get(str(path)):
+                    judgement = Judgement("ask", strange)
+                elif str(path).startswith(_DEVICES):
                     judgement = Judgement("ask", f"{path} is a device")
                 else:
                     judgement = self.judges_file(tool, path)
@@ -161,17 +199,34 @@ class LineJudge:
         if word is None or not word.stars:
             yield folder / (_place(word) if word else name)
             return
+        leads = could_become_an_option(word)
         literal = "".join(
             char if at in word.stars else glob.escape(char) for at, char in enumerate(_place(word))
         )
         matches = list(islice(glob.iglob(literal, root_dir=folder), _MOST_FILES + 1))  # noqa: PTH207 - as bash expands it
         if len(matches) > _MOST_FILES:
-            yield Path("/dev/too-many-files")
-        yield from (folder / match for match in matches or [word.text])
+            yield _TOO_MANY
+        for match in matches or [word.text]:
+            if leads and match.startswith("-"):
+                yield _AN_OPTION
+            if word.split and matches and _TAKEN_APART.search(match):
+                yield _TAKEN
+            yield folder / match
 
 
 def _place(word: Word) -> str:
     return str(Path.home()) + word.text[1:] if word.tilde else word.text
+
+
+def _is_in_repository(folder: Path, cwd: Path) -> bool:
+    """Whether git finds the workspace's own `.git` first. Our environment forbids it to take a bare one."""
+    root = cwd.resolve()
+    for place in (folder, *folder.parents):
+        if (place / ".git").exists():
+            return place == root
+        if place == root:
+            return False
+    return False
 
 
 def _looks_like_bare(folder: Path, cwd: Path) -> bool:
@@ -184,4 +239,11 @@ def _looks_like_bare(folder: Path, cwd: Path) -> bool:
             return True
         if place == root:
             return False
+    return False
+
+
+def is_regular(path: Path) -> bool:
+    """Whether there is a file; what cannot be looked at is none."""
+    with suppress(OSError, ValueError):
+        return stat.S_ISREG(path.stat().st_mode)
     return False

@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import Final
 
 from agent_tui_core.agent.shell_dangers import danger, table
-from agent_tui_core.agent.shell_lexer import Unreadable, Word, check_characters, lex
+from agent_tui_core.agent.shell_lexer import check_characters, lex
 from agent_tui_core.agent.shell_parse import Part, parse
+from agent_tui_core.agent.shell_words import Unreadable, Word
 from agent_tui_core.records import dataclass
 
 _BETWEEN: Final = "\x1f"

@@ -8,9 +8,9 @@ from typing import Final
 from agent_tui_core.agent.path_rules import EDITORS, PATH_KEYS, PathRule, call_paths, is_protected
 from agent_tui_core.agent.permissions import Permissions
 from agent_tui_core.agent.rule import parse_rule
-from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
 from agent_tui_core.agent.shell_rules import escape_command
+from agent_tui_core.agent.shell_words import Unreadable
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.text import safe_line, visible_text
 from agent_tui_core.tools.paths import inside

@@ -26,6 +26,14 @@ _FIXED: Final = {
     "EDITOR": "false",
     "VISUAL": "false",
     "GIT_EDITOR": "false",
+    # Against what a repository would run when git only looks: a monitor of files, a hook after the index was
+    # refreshed, and the settings of a folder that was made to look like a bare repository.
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "core.fsmonitor",
+    "GIT_CONFIG_VALUE_0": "false",
+    "GIT_CONFIG_KEY_1": "safe.bareRepository",
+    "GIT_CONFIG_VALUE_1": "explicit",
 }
 
 

@@ -122,6 +122,9 @@ class Assembly:
         registry = self._equipment.tools(profile)
         asks = AgentIdentity(who.id, who.name, who.model, who.workspace, branch)
         permissions = self._equipment.permissions.of_agent(mode.now, who.id, who.name)
+        from agent_tui_core.tools.names_child import NamesLooker
+
+        permissions.look = NamesLooker()
         mode.follow(partial(setattr, permissions, "mode"))
         context = self._context(who, profile, mode, permissions)
         if context.sandbox is not None:

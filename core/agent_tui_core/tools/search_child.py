@@ -1,6 +1,6 @@
 """Owns the walk and the matching of Glob and Grep, as a program of its own that its parent can kill.
 
-Refuses to import more of the package than `globs`, to follow a link and to print without bound.
+It imports only `globs` and `names_below` of the package, follows no link and prints within bounds.
 A model's regular expression and a foreign .gitignore can match for ever; only the end of a process ends that.
 """
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 sys.path.append(os.path.realpath(f"{__file__}/../../.."))  # this file is started by its name
 
 from agent_tui_core.tools.globs import glob_regex
+from agent_tui_core.tools.names_below import first_forbidden, forbidder, from_request
 
 NEVER = frozenset({".git", ".hg", ".svn"})
 SECRETS = re.compile(r"(.*/)?(\.env[^/]*|\.netrc|\.npmrc|\.pypirc|\.ssh/.*|\.aws/.*)", re.IGNORECASE)
@@ -291,6 +292,17 @@ def printable(name: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
 
 
+def below(request: dict[str, Any]) -> None:
+    """Print, as a list, why each of these reads has to be asked about; the time is for all of them."""
+    until = time.monotonic() + request["seconds"]
+    found = []
+    for each in request["reads"]:
+        looked = from_request(each)
+        left = max(0.0, until - time.monotonic())
+        found.append(first_forbidden(looked.below, forbidder(looked.kept), seconds=left))
+    print(json.dumps(found))  # noqa: T201
+
+
 def limit_resources(seconds: float) -> None:
     """Let the kernel end this program should its parent be gone."""
     import resource
@@ -302,12 +314,15 @@ def limit_resources(seconds: float) -> None:
 
 
 def main() -> int:
-    """Do what the one argument, a JSON object, asks for."""
-    request: dict[str, Any] = json.loads(sys.argv[1])
+    """Do what the one argument, a JSON object, asks for; without it, what stdin says."""
+    request: dict[str, Any] = json.loads(sys.argv[1] if len(sys.argv) > 1 else sys.stdin.read())
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     limit_resources(request["seconds"])
     until = time.monotonic() + request["seconds"]
+    if request["kind"] == "below":
+        below(request)
+        return 0
     out = Output(request["limit"])
     try:
         (glob if request["kind"] == "glob" else grep)(request, out, until)

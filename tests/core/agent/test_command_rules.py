@@ -14,9 +14,9 @@ from agent_tui_core.agent.permissions import (
     PermissionRules,
     Permissions,
 )
-from agent_tui_core.agent.readonly import files_read
-from agent_tui_core.agent.shell_lexer import Unreadable
+from agent_tui_core.agent.readonly import reading
 from agent_tui_core.agent.shell_parse import parse
+from agent_tui_core.agent.shell_words import Unreadable
 from agent_tui_core.agent.suggestions import suggest_rule
 from agent_tui_core.config.modes import MODES, Mode
 from steps import calls_of
@@ -171,7 +171,6 @@ def test_a_rule_on_reading_holds_for_commands_too(workspace: Path) -> None:
         "rg --pre cat x",
         "rg -z x",
         "rg -L x",
-        "rg --hidden x",
         "sort -o x y",
         "sort --compress-program=x y",
         "find . -delete",
@@ -186,20 +185,16 @@ def test_a_rule_on_reading_holds_for_commands_too(workspace: Path) -> None:
         "uniq a b",
         "date -s now",
         "date 010100002020",
-        "grep -r x .",
-        "grep -f x y",
         "file -C -m x",
         "tee x",
         "env",
         "ls --unknown",
-        "cat *",
         "./ls",
         "/bin/ls",
         "printf -v x y",
         "printf %ln PATH",
         "printf '%1$n' PATH",
         "command ls -la; eval x",
-        "diff src src",
     ],
 )
 def test_what_writes_connects_or_runs_a_program_is_not_taken_for_reading(
@@ -210,8 +205,10 @@ def test_what_writes_connects_or_runs_a_program_is_not_taken_for_reading(
 
 def test_git_is_read_only_just_where_the_folder_has_its_own_git(workspace: Path) -> None:
     assert behavior(Permissions(), "git status", workspace) == "allow"
-    assert behavior(Permissions(), "cd src && git status", workspace) == "ask"
+    assert behavior(Permissions(), "cd src && git status", workspace) == "allow"
     assert behavior(Permissions(), "git status", workspace / "src") == "ask"
+    (workspace / "src" / "sub" / ".git").mkdir(parents=True)
+    assert behavior(Permissions(), "cd src/sub && git status", workspace) == "ask"
     assert behavior(allowing("Bash(git *)"), "cd src && git status", workspace) == "allow"
     for name in ("objects", "refs"):
         (workspace / "src" / name).mkdir()
@@ -470,4 +467,4 @@ def test_the_read_only_list_names_programs_without_a_folder() -> None:
     for line in ("./cat x", "/bin/cat x", "../cat x"):
         read = parse(line)
         assert not isinstance(read, Unreadable)
-        assert files_read(read[0]) is None
+        assert reading(read[0]) is None

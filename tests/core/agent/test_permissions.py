@@ -28,7 +28,8 @@ def judge(rules: PermissionRules, command: str) -> str:
         ("git status > ~/.bashrc", "ask"),
         ("git status ${x@P}", "ask"),
         ("PAGER=x git status", "ask"),
-        ("git status \\\nrm", "ask"),
+        ("git status \\\nrm", "allow"),
+        ("git status\\\nrm", "ask"),
         ("git status 'a b'", "allow"),
         ("git status\rrm -rf x", "ask"),
         ("git status\0", "ask"),
@@ -147,11 +148,11 @@ def test_always_saves_no_more_than_the_call_itself(tmp_path: Path) -> None:
 
 
 def test_a_remembered_command_with_a_star_covers_that_very_line(tmp_path: Path) -> None:
-    rule = suggest_rule("Bash", {"command": "ls *.py"}, cwd=tmp_path)
-    assert rule == "Bash(ls \\*.py)"
+    rule = suggest_rule("Bash", {"command": "touch *.py"}, cwd=tmp_path)
+    assert rule == "Bash(touch \\*.py)"
     rules = PermissionRules(allow=[rule])
-    assert judge(rules, "ls *.py") == "allow"
-    assert judge(rules, "ls x.py") == "ask"
+    assert judge(rules, "touch *.py") == "allow"
+    assert judge(rules, "touch x.py") == "ask"
 
 
 @pytest.mark.parametrize(

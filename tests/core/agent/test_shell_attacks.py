@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_tui_core.agent.permissions import PermissionRules, Permissions
-from agent_tui_core.agent.shell_lexer import Unreadable
 from agent_tui_core.agent.shell_parse import parse
+from agent_tui_core.agent.shell_words import Unreadable
 from shell_corpus import Attack, attacks, creates_marker, prepare, sandboxed
 from shell_everyday import EVERYDAY, EVERYDAY_RULES, layout
 
