@@ -287,7 +287,9 @@ def _npm(argv: tuple[str, ...]) -> Danger | None:
     ours = argv[: argv.index("--")] if "--" in argv else argv
     if len(argv) > 1 and argv[1] in {"exec", "x", "explore", "config", "set", "edit", "c"}:
         return Danger(f"{argv[0]} {argv[1]} runs what it is told", 3)
-    return _listed(argv[0].rpartition("/")[2], ours)
+    # npm takes `--C` for `-C`.
+    single = tuple(re.sub(r"\A--(?=[A-Za-z](?:=|\Z))", "-", word) for word in ours)
+    return _listed(argv[0].rpartition("/")[2], single)
 
 
 def _git(argv: tuple[str, ...]) -> Danger | None:
