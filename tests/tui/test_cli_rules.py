@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -162,3 +163,55 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
         code, said = told(capsys, *args)
         assert code == 0
         assert "agent-tui rules" in said
+
+
+def batch(
+    capsys: pytest.CaptureFixture[str], corpus: Path, text: str, *args: str
+) -> tuple[int, list[dict[str, object]], str]:
+    corpus.write_text(text, encoding="utf-8")
+    code = run(["rules", "test", "--batch", str(corpus), *args])
+    output = capsys.readouterr()
+    return code, [json.loads(line) for line in output.out.splitlines()], output.err
+
+
+def test_a_corpus_of_commands_gets_a_verdict_for_each_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (
+        'ls | head\n{"command": "make a && ls", "expect": "ask"}\n\n{ ls; pwd; }\n'
+        '{"tool": "Write", "input": {"file_path": "é"}}\n'
+    )
+    code, verdicts, said = batch(capsys, tmp_path / "corpus", lines, "--allow", "Bash(npm *)")
+    assert code == 0
+    assert [(each["line"], each["verdict"], each["part"], each["rule"]) for each in verdicts] == [
+        ("ls | head", "allow", None, "built in: reads only"),
+        ("make a && ls", "ask", "make a", None),
+        ("{ ls; pwd; }", "allow", None, "built in: reads only"),
+        ('{"file_path": "é"}', "ask", None, None),
+    ]
+    assert verdicts[1]["as_expected"] is True
+    assert said == "4 judged: 2 allow, 2 ask, 0 deny\n"
+
+
+def test_a_verdict_that_was_not_expected_is_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = '[{"command": "ls", "expect": "deny"},\n {"command": "rm x", "expect": "deny"}]'
+    code, verdicts, said = batch(capsys, tmp_path / "corpus.json", listed, "--deny", "Bash(rm *)")
+    assert (code, [each["as_expected"] for each in verdicts]) == (1, [False, True])
+    assert said.endswith("; 1 not as expected\n")
+
+
+def test_a_line_that_is_no_call_is_named_and_the_others_are_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, verdicts, said = batch(capsys, tmp_path / "c", '{"expect": "allow"}\n{"command": 3}\nls\n')
+    assert (code, len(verdicts)) == (2, 1)
+    assert "line 1: it says no command" in said
+    assert "line 2: " in said
+
+
+def test_a_batch_beside_a_call_is_a_usage_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c").write_text("ls\n")
+    assert told(capsys, "test", "Bash", "ls", "--batch", str(tmp_path / "c"))[0] == 2
+    assert told(capsys, "test")[0] == 2

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TextIO, TypeVar
 
 import click
 
@@ -43,9 +44,12 @@ Examples:
   agent-tui rules test Bash 'npm run build && npm test' --allow 'Bash(npm *)'
   agent-tui rules test Write src/app.py --mode accept-edits
   agent-tui rules test mcp__git__git_log
+  agent-tui rules test --batch corpus.jsonl             a verdict for each line, as JSON
+  echo '{"command": "ls", "expect": "allow"}' | agent-tui rules test --batch -
 
 \b
 Exit code: 0 it would run, 1 a person would be asked, 2 it is denied (or the arguments were no good).
+With --batch: 0 all is as expected, 1 something is not, 2 a line could not be read.
 """
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -62,8 +66,14 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command(name="test", epilog=_TEST_EPILOG, context_settings=CONTEXT)
-@click.argument("tool")
+@click.argument("tool", required=False)
 @click.argument("what", required=False)
+@click.option(
+    "--batch",
+    type=click.File(encoding="utf-8", errors="replace"),
+    metavar="FILE",
+    help="Judge each line of FILE (- is standard input); prints a JSON verdict for each.",
+)
 @click.option("--allow", multiple=True, metavar="RULE", help="Judge with this allow rule; may be repeated.")
 @click.option("--ask", multiple=True, metavar="RULE", help="Judge with this ask rule; may be repeated.")
 @click.option("--deny", multiple=True, metavar="RULE", help="Judge with this deny rule; may be repeated.")
@@ -73,8 +83,9 @@ def command(ctx: click.Context) -> None:
 @config_option
 @data_dir_option
 def test(
-    tool: str,
+    tool: str | None,
     what: str | None,
+    batch: TextIO | None,
     allow: tuple[str, ...],
     ask: tuple[str, ...],
     deny: tuple[str, ...],
@@ -88,10 +99,12 @@ def test(
 
     Judged by all rules that hold in the folder, and by those that are said here.
     """
+    from agent_tui.rules_batch import judge_batch
     from agent_tui_core.agent.rule_layer import PermissionRules
     from agent_tui_core.agent.suggestions import suggest_rule
 
-    call = _call(tool, what)
+    if (tool is None) == (batch is None):
+        raise click.UsageError("Say a TOOL and what it would do, or --batch FILE.")
     try:
         said = PermissionRules(allow=allow, ask=ask, deny=deny, layer=_SAID_HERE)
     except ValueError as error:
@@ -99,6 +112,10 @@ def test(
     found = find_sources(workspace, config, data_dir)
     permissions = permissions_of(found, said).of_agent(mode, *([agent] if agent else []))
     permissions.unboxed = str  # as if the sandbox works: doctor says whether it does
+    if batch is not None:
+        return judge_batch(batch, partial(permissions.judge, cwd=found.folder))
+    assert tool is not None
+    call = _call(tool, what)
     judgement = permissions.judge(tool, call, cwd=found.folder)
     _tell(judgement)
     if judgement.behavior == "ask" and judgement.rule is None:
