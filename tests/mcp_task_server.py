@@ -142,7 +142,7 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
         case "resources/list" if "no-list" not in MODES:
             listed = [{"uri": uri, "name": f"name\x1b[2J of {uri}"} for uri in READ if "long" not in uri]
             return {"result": {"resources": [one for one in listed if one["uri"] != "memo://linked"]}}
-        case "resources/templates/list":
+        case "resources/templates/list" if "no-list" not in MODES:
             return {"result": {"resourceTemplates": [{"uriTemplate": "memo://of/{who}", "name": "memos"}]}}
         case "resources/read" if params["uri"] in READ:
             return {"result": {"contents": [READ[params["uri"]]]}}

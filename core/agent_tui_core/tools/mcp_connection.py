@@ -19,7 +19,7 @@ from agent_tui_core.text import safe_line
 from agent_tui_core.tools.base import ToolContext
 from agent_tui_core.tools.mcp_calls import ActiveCall, ActiveCalls, ServerGone, told
 from agent_tui_core.tools.mcp_listing import Tools, list_tools, runs_tasks, tells_changes
-from agent_tui_core.tools.mcp_resources import Offered, offered
+from agent_tui_core.tools.mcp_resources import Offered, lists_any, offered
 from agent_tui_core.tools.mcp_stdio import Program, missing_variables
 from agent_tui_core.tools.mcp_tasks import TaskCalls
 from agent_tui_core.tools.mcp_values import Ask, Hopeless, ListedTool, ServerSpec
@@ -88,6 +88,8 @@ class Connection:
         self.greeting = Greeting()
         self.why = ""
         """Why it ended."""
+        self.has_resources = False
+        """It listed something that can be read."""
         self._spec = spec
         self._workspace = workspace
         self._folder = folder
@@ -136,11 +138,6 @@ class Connection:
     def runs_tasks(self) -> bool:
         """It runs calls as tasks, if they ask for that."""
         return self._client is not None and runs_tasks(self._client)
-
-    @property
-    def has_resources(self) -> bool:
-        """There is something to read."""
-        return bool(self._client and self._client.server_capabilities.resources is not None)
 
     async def call(self, tool: ListedTool, arguments: dict[str, Any], context: ToolContext) -> CallToolResult:
         """Call a tool. Raises `ToolError`; cancelling tells the server and ends the call at once."""
@@ -219,6 +216,7 @@ class Connection:
                 async with asyncio.timeout(limit):
                     client = await stack.enter_async_context(self._made(transport))
                     tools = await list_tools(client)
+                    self.has_resources = await lists_any(client)
             except TimeoutError:
                 words = await transport.last_words()
                 raise ToolError(
@@ -331,9 +329,11 @@ class Connection:
         match getattr(message, "method", ""):
             case "notifications/tools/list_changed":
                 self._changed.set()
+            case "notifications/resources/list_changed":
+                self.has_resources = True
+                self._changed.set()
             case "notifications/progress":
-                said = getattr(message, "params", None)
-                if said is not None:
+                if (said := getattr(message, "params", None)) is not None:
                     await self._tasks.progressed(said.progress_token, said.progress, said.total, said.message)
 
     async def _log(self, params: LoggingMessageNotificationParams) -> None:

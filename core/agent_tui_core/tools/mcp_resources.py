@@ -79,6 +79,20 @@ async def offered(client: Client) -> Offered:
     return Offered(resources, templates, more or more_templates)
 
 
+async def lists_any(client: Client) -> bool:
+    """Whether there is anything to read: many servers say that they have resources, and have none."""
+    from mcp.shared.exceptions import MCPError
+
+    if client.server_capabilities.resources is None:
+        return False
+    try:
+        if (await client.list_resources(cache_mode="bypass")).resources:
+            return True
+        return bool((await client.list_resource_templates(cache_mode="bypass")).resource_templates)
+    except (MCPError, ValueError):
+        return False  # it may link to some yet
+
+
 async def _pages(client: Client, what: str) -> tuple[tuple[OfferedResource, ...], bool]:
     found: list[OfferedResource] = []
     cursor = None
@@ -110,6 +124,9 @@ class LinkedResources:
 
     def __contains__(self, uri: str) -> bool:
         return uri in self._uris
+
+    def __bool__(self) -> bool:
+        return bool(self._uris)
 
     def learn(self, result: CallToolResult) -> None:
         """Keep what a result links to."""

@@ -1,6 +1,6 @@
 """Owns the way from what an MCP server answered to what a model reads; refuses to fetch what is only named.
 
-Text and pictures are kept, within bounds; sound and files are named.
+Text and pictures are kept, within bounds, each once; sound and files are named.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ LARGEST_PICTURE: Final = 4 * 2**20
 
 _NAMED = 300
 _SHOWN = "(given as a part of its own)"
+_TEXTS = ("application/json", "application/xml", "application/yaml", "application/toml")
 _BLOCKS = ("image", "audio", "resource")
 _LEAST_DATA = 64
 _MOST_DATA = 32
@@ -130,6 +131,9 @@ class _Parts:
     def _blob(self, resource: BlobResourceContents) -> None:
         if resource.mime_type in PICTURES:
             self._picture(resource.blob, resource.mime_type, _cut(resource.uri))
+        elif (text := _text_in(resource)) is not None:
+            self.said = True
+            self.texts.append(f"[{_cut(resource.uri)}]\n{text}")
         else:
             self._name(_cut(resource.uri), resource.mime_type or "", resource.blob)
 
@@ -156,6 +160,17 @@ class _Parts:
         self._know(data)
         about = f"{_cut(media_type)}, " if media_type else ""
         self.texts.append(f"[{name}: {about}{len(data) * 3 // 4:,} bytes, not shown]")
+
+
+def _text_in(resource: BlobResourceContents) -> str | None:
+    """Text that a server sent as bytes; None when it is none, whatever it is called."""
+    kind = (resource.mime_type or "").partition(";")[0].strip().lower()
+    if not kind.startswith("text/") and kind not in _TEXTS:
+        return None
+    try:
+        return base64.b64decode(resource.blob, validate=True).decode()
+    except ValueError:
+        return None
 
 
 def _unsaid(value: Any, data: Collection[str]) -> Any:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -130,6 +130,7 @@ class McpServer:
                 )
             result = await connection.call(listed, input, context)
             self._linked.learn(result)
+            self._offer(self._listed)
             return await as_tool_output(result)
 
         return await self._asked(ask, context)
@@ -332,19 +333,18 @@ class McpServer:
             except AgentTuiError as error:
                 changes = str(error)
             self.met, self.changes = found, changes
-            self._offer(tools)
+            self._offer({tool.name: tool for tool in tools})
             self.left_out = left_out
             self._on_change()
 
-    def _offer(self, tools: Sequence[ListedTool]) -> None:
+    def _offer(self, listed: Mapping[str, ListedTool]) -> None:
         """Make the tools of a list, unless they are those that there are."""
-        listed, connection = {tool.name: tool for tool in tools}, self._connection
-        abilities = (connection.runs_tasks, connection.has_resources) if connection else (False, False)
-        if listed == self._listed and abilities == self._abilities:
+        connection = self._connection
+        tasks = connection is not None and connection.runs_tasks
+        reads = bool(self._linked) or (connection is not None and connection.has_resources)
+        if listed == self._listed and (tasks, reads) == self._abilities:
             return
-        self._listed, self._abilities = listed, abilities
-        runs_tasks, has_resources = abilities
-        self.unusable = tuple(tool.name for tool in tools if tool.as_task and not runs_tasks)
-        usable = [tool for tool in tools if tool.name not in self.unusable]
-        read = self.read if has_resources else None
-        self.tools = tuple(server_tools(self.spec.name, usable, self.call, read))
+        self._listed, self._abilities = listed, (tasks, reads)
+        self.unusable = tuple(tool.name for tool in listed.values() if tool.as_task and not tasks)
+        usable = [tool for tool in listed.values() if tool.name not in self.unusable]
+        self.tools = tuple(server_tools(self.spec.name, usable, self.call, self.read if reads else None))

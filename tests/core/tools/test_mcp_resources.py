@@ -35,11 +35,22 @@ async def read(here: Bench, uri: str = "") -> ToolOutput:
 
 
 async def test_a_link_of_a_result_can_be_read_and_not_before_it_was_given(tmp_path: Path) -> None:
-    async with serving(tmp_path, "no-list") as here:
-        with pytest.raises(ToolError):
+    async with serving(tmp_path) as here:
+        with pytest.raises(ToolError, match="never named"):
             await read(here, "memo://linked")
         assert here.heard("resources/read") == []
         assert "memo://linked" in (await here.call("links")).content
+        assert (await read(here, "memo://linked")).content == "[memo://linked]\nwhat was linked"
+
+
+async def test_a_server_that_lists_nothing_has_the_tool_once_it_linked_to_something(tmp_path: Path) -> None:
+    async with serving(tmp_path, "no-list") as here:
+        before = here.server.tools
+        assert [tool.name for tool in before if "resource" in tool.name] == []
+        await here.call("links")
+        assert [tool.name for tool in here.server.tools if tool not in before][
+            -1
+        ] == "mcp__test__read_resource"
         assert (await read(here, "memo://linked")).content == "[memo://linked]\nwhat was linked"
 
 

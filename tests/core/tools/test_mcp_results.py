@@ -61,3 +61,18 @@ async def test_a_text_that_spells_a_picture_out_names_it(tmp_path: object) -> No
 async def test_structured_content_beside_text_is_not_read() -> None:
     text = {"type": "text", "text": '{"answer": 42}'}
     assert (await as_tool_output(result(text, structured={"answer": 42}))).content == '{"answer": 42}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("text/plain", True), ("application/json", True), ("image/x", False)]
+)
+async def test_text_that_comes_as_bytes_is_text(kind: str, shown: bool) -> None:
+    blob = base64.b64encode("grün {}".encode()).decode()
+    block = {"type": "resource", "resource": {"uri": "x:1", "blob": blob, "mimeType": kind}}
+    content = (await as_tool_output(result(block))).content
+    assert content == ("[x:1]\ngrün {}" if shown else f"[x:1: {kind}, {len(blob) * 3 // 4} bytes, not shown]")
+
+
+async def test_bytes_that_are_called_text_and_are_none_are_named() -> None:
+    block = {"type": "resource", "resource": {"uri": "x:1", "blob": "/////w==", "mimeType": "text/plain"}}
+    assert (await as_tool_output(result(block))).content == "[x:1: text/plain, 6 bytes, not shown]"
