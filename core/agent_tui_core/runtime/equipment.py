@@ -51,7 +51,7 @@ class Equipment:
         self.sandbox = Sandboxing(plan)
         self.left = LeftBehind()
         self.command_hooks = SessionHooks(plan, self.forms)
-        self.servers = SessionServers(plan, self.forms, attended=policy is None)
+        self.servers = SessionServers(plan, self.forms, attended=self.attended)
 
     @property
     def permissions(self) -> Permissions:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from agent_tui_core.agent.watchers import Watchers
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.messages import new_id
 from agent_tui_core.records import dataclass
+from agent_tui_core.text import safe_line
 
 FormKind: TypeAlias = Literal["elicitation", "tool-result"]
 
@@ -70,6 +71,19 @@ class Forms:
         found[1].set_result(content)
         self._changed()
         return True
+
+    def problem(self, form_id: str, content: JsonObject | None) -> str | None:
+        """Why this is no answer to a form that waits, for a program that gives it; None when it is one."""
+        if (found := self._waiting.get(form_id)) is None:
+            return "no such form is open: it was filled in or withdrawn"
+        properties = found[0].schema.get("properties", {})
+        required = found[0].schema.get("required", ())
+        if content is None or not isinstance(properties, Mapping):
+            return None
+        if unknown := [key for key in content if key not in properties]:
+            return f"the form has no field {safe_line(unknown[0])[:60]!r}; it has: {', '.join(properties)}"
+        missing = [key for key in required if key not in content] if isinstance(required, Sequence) else []
+        return f"the field {missing[0]!r} is missing" if missing else None
 
     def watch(self, wake: Callable[[], None]) -> None:
         """Call `wake` after every change; it must only set a flag or schedule."""

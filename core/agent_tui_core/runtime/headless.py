@@ -13,6 +13,7 @@ from typing import Final
 
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
 from agent_tui_core.agent.policy import NOBODY
+from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import (
     Body,
     Event,
@@ -24,7 +25,7 @@ from agent_tui_core.events import (
     WorkerFailed,
 )
 from agent_tui_core.processes.child import end_at_once
-from agent_tui_core.runtime.orders import Approve, Cancel, Deny, Order, Prompt, Quit, read_order
+from agent_tui_core.runtime.orders import Approve, Cancel, Deny, FillForm, Order, Prompt, Quit, read_order
 from agent_tui_core.runtime.outbox import Subscription
 from agent_tui_core.runtime.pipes import LineReader
 from agent_tui_core.runtime.printing import Printer
@@ -60,6 +61,8 @@ class Headless:
         """For each busy agent a task that ends when it is idle."""
         self._ends: dict[str, int] = {}
         """What came of the last run of each agent, as an exit code."""
+        self._forms: set[str] = set()
+        """Those that were told and wait."""
         self._input_open = False
         self._stopping = False
         self._code: int | None = None
@@ -76,6 +79,7 @@ class Headless:
             self._printer.told(f"{UNTRUSTED}; to see it and decide: agent-tui trust {folder}")
             await self._session.decide_project(False)
         self._listen()
+        self._session.equipment.forms.watch(self._awake.set)
         if orders is not None:
             self._input_open = True
             LineReader(orders, line=self._take_line, ended=self._end_input)
@@ -123,12 +127,22 @@ class Headless:
         for worker, subscription in self._listening:
             for event in subscription.take():
                 self._happened(worker, event)
+        self._tell_forms()
         if not self._input_open:
             self._answer_for_nobody()
         if self._stopping:
             self._session.interrupt_all()
         busy = self._watch()
         return busy or (self._input_open and not self._stopping)
+
+    def _tell_forms(self) -> None:
+        waiting = {form.id: form for form in self._session.equipment.forms.pending}
+        for form_id in sorted(self._forms - waiting.keys()):
+            self._printer.form_settled(form_id)
+        for form_id, form in waiting.items():
+            if form_id not in self._forms:
+                self._printer.form_requested(form)
+        self._forms = set(waiting)
 
     def _happened(self, worker: Worker, event: Event) -> None:
         code = _code_of(event.body)
@@ -185,6 +199,8 @@ class Headless:
                 self._answer(request_id, self._allowed(order))
             case Deny(request_id=request_id, reason=reason, stop=stop):
                 self._answer(request_id, DenyCall(reason, stop))
+            case FillForm(form_id=form_id, content=content):
+                self._fill(form_id, content)
             case Quit():
                 self.stop()
 
@@ -214,8 +230,18 @@ class Headless:
         if not self._session.desk.answer(request_id, answer):
             raise ValueError(f"no question {safe_line(request_id)!r} is open: it was settled or withdrawn")
 
+    def _fill(self, form_id: str, content: JsonObject | None) -> None:
+        forms = self._session.equipment.forms
+        if (problem := forms.problem(form_id, content)) is not None:
+            raise ValueError(problem)
+        forms.answer(form_id, content)
+
     def _answer_for_nobody(self) -> None:
         """The input ended: whoever could have answered is gone."""
+        forms = self._session.equipment.forms
+        for form in forms.pending:
+            if form.kind == "elicitation":
+                forms.answer(form.id, None)
         for request in self._session.desk.pending:
             words = f"{request.reason}, and {NOBODY}: the input ended"
             self._session.desk.answer(request.id, DenyCall(words, by="policy"))

@@ -14,7 +14,7 @@ from agent_tui_core.agent.rule import parse_rule
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.json_text import too_deep
 
-KINDS: Final = ("prompt", "cancel", "approve", "deny", "quit")
+KINDS: Final = ("prompt", "cancel", "approve", "deny", "form", "quit")
 _SHOWN: Final = 200
 
 
@@ -57,11 +57,19 @@ class Deny(_Order, frozen=True, tag="deny"):
     """End the agent's run as well."""
 
 
+class FillForm(_Order, frozen=True, tag="form"):
+    """Fill in the form of a `FormRequested`."""
+
+    form_id: str
+    content: dict[str, str | int | float | bool | list[str] | None] | None = None
+    """By the names of its schema; null declines."""
+
+
 class Quit(_Order, frozen=True, tag="quit"):
     """Interrupt what runs, and end."""
 
 
-Order: TypeAlias = Prompt | Cancel | Approve | Deny | Quit
+Order: TypeAlias = Prompt | Cancel | Approve | Deny | FillForm | Quit
 _DECODER: Final = msgspec.json.Decoder(Order)
 
 

@@ -9,6 +9,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, Final, Protocol
 
 from agent_tui_core.blocks import JsonObject
@@ -30,6 +31,7 @@ from agent_tui_core.events import (
     WorkerFailed,
 )
 from agent_tui_core.runtime.entries import summarised
+from agent_tui_core.runtime.forms import Form
 from agent_tui_core.runtime.pipes import OutputPipes
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.worker import Worker
@@ -54,6 +56,14 @@ class Printer(Protocol):
 
     def refused(self, line: int, reason: str) -> None:
         """A line of input could not be carried out."""
+        ...
+
+    def form_requested(self, form: Form) -> None:
+        """A server or a tool waits for something to be filled in."""
+        ...
+
+    def form_settled(self, form_id: str) -> None:
+        """It waits no longer."""
         ...
 
     def told(self, words: str) -> None:
@@ -105,6 +115,15 @@ class JsonPrinter:
     def refused(self, line: int, reason: str) -> None:
         """One line."""
         self._own("InputRefused", line=line, reason=reason)
+
+    def form_requested(self, form: Form) -> None:
+        """One line."""
+        said = {field.name: getattr(form, field.name) for field in fields(form)}
+        self._own("FormRequested", form=said | {"schema": dict(form.schema)})
+
+    def form_settled(self, form_id: str) -> None:
+        """One line."""
+        self._own("FormSettled", form_id=form_id)
 
     def told(self, words: str) -> None:
         """On standard error: programs need not know it."""
@@ -192,6 +211,12 @@ class TextPrinter:
     def refused(self, line: int, reason: str) -> None:
         """A note."""
         self._pipes.note(f"line {line} of the input: {safe_line(reason)}\n")
+
+    def form_requested(self, form: Form) -> None:
+        """Nobody could fill it in: words on standard output answer nothing."""
+
+    def form_settled(self, form_id: str) -> None:
+        """It was not told either."""
 
     def told(self, words: str) -> None:
         """A note."""
