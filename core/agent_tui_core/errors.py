@@ -8,6 +8,7 @@ AgentTuiError
 │  │  ├─ Unauthorized · RateLimited (retry_after) · Overloaded (retry_after) · BadRequest
 │  │  │                                                                         └─ ContextExceeded
 │  ├─ StreamTruncated               bytes stopped before the message did
+│  ├─ StreamStalled                 bytes came, but for too long nothing that says anything
 │  └─ StreamMalformed               bytes that are no stream of this protocol
 ├─ PromptBlocked                    a UserPromptSubmit hook said no; the prompt goes back to its writer
 ├─ ToolError                        becomes ToolResult(is_error=True): the model sees it, the run goes on
@@ -40,6 +41,8 @@ class ProviderError(AgentTuiError):
     """The model's server did not give an answer. `retryable` says whether asking again can help."""
 
     retryable = False
+    attempts = 1
+    """How often the request was made before this was told."""
 
 
 class ProviderUnreachable(ProviderError):
@@ -89,6 +92,10 @@ class StreamTruncated(ProviderError):
     """The bytes stopped before the message did: no finish reason and no end mark was seen."""
 
     retryable = True
+
+
+class StreamStalled(ProviderError):
+    """No text, call or usage came for as long as the person allows: bytes alone are no progress."""
 
 
 class StreamMalformed(ProviderError):

@@ -41,6 +41,7 @@ from agent_tui.screens.warming import warm_up
 from agent_tui.theming import DEFAULT_THEME, register_themes, remember_theme, remembered_theme
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.errors import AgentTuiError
+from agent_tui_core.system_limits import system_limit
 
 _log = logging.getLogger(__name__)
 
@@ -255,7 +256,7 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
             self.notify(one_line(str(error)), severity="error", markup=False)
         except Exception as bug:  # noqa: BLE001 - the last seam before Textual, which would end the app
             _log.exception("a command of the dashboard failed")
-            self.notify(one_line(f"That failed: {bug}"), severity="error", markup=False)
+            self.notify(one_line(f"That failed: {system_limit(bug) or bug}"), severity="error", markup=False)
 
     # --- palette --------------------------------------------------------------------------------------------
 

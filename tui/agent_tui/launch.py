@@ -28,6 +28,7 @@ from agent_tui_core.config.servers import OPENAI_KEY
 from agent_tui_core.config.words import nearest
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.events import RunStarted
+from agent_tui_core.system_limits import system_limit
 from agent_tui_core.text import safe_line, safe_text
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def launch(
         if told is not None:
             raise told from error
         log.exception("the program ended by a mistake of its own")
+        if limit := system_limit(error):
+            raise AgentTuiError(limit) from error
         raise AgentTuiError(
             f"ended by a mistake of its own: {type(error).__name__}: {safe_line(str(error))}. "
             f"The details are in {file}"

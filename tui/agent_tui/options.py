@@ -59,6 +59,13 @@ _PLANNING: Final = (
         metavar="DIR",
         help="The folder that the agents work in, instead of this one.",
     ),
+    click.option(
+        "--progress-timeout",
+        type=float,
+        metavar="SECONDS",
+        help="Give up a request that has no text, call or usage for so long, whatever bytes come; 0: never. "
+        "Without it never in the dashboard, half an hour in `run`.",
+    ),
     config_option,
     data_dir_option,
     click.option("--demo", is_flag=True, help="Use the built-in scripted model, whatever is configured."),
@@ -98,6 +105,7 @@ def planning_options(command: Callable[..., Any]) -> Callable[..., Any]:
         model: str | None,
         base_url: str | None,
         workspace: Path | None,
+        progress_timeout: float | None,
         data_dir: Path | None,
         demo: bool,
         record: Path | None,
@@ -106,7 +114,18 @@ def planning_options(command: Callable[..., Any]) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         taping = Taping(record, replay, replay_pace)
-        flags = Flags(agents, count, model, base_url, workspace, None, demo, data_dir, taping)
+        flags = Flags(
+            agents,
+            count,
+            model,
+            base_url,
+            workspace,
+            None,
+            demo,
+            data_dir,
+            taping,
+            progress_timeout=progress_timeout,
+        )
         return command(*args, flags=flags, **rest)
 
     planned: Callable[..., Any] = with_flags

@@ -25,6 +25,7 @@ from agent_tui_core.agent.policy import OPTION, Policy, read_policy
 from agent_tui_core.config.profiles import Flags
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.records import dataclass
+from agent_tui_core.system_limits import system_limit
 from agent_tui_core.text import safe_line
 
 if TYPE_CHECKING:
@@ -175,6 +176,8 @@ def start(flags: Flags, config: Path | None, environ: Mapping[str, str], request
         raise
     except Exception as error:
         logging.getLogger("agent_tui").exception("the program ended by a mistake of its own")
+        if limit := system_limit(error):
+            raise AgentTuiError(limit) from error
         raise AgentTuiError(
             f"ended by a mistake of its own: {type(error).__name__}: {safe_line(str(error))}. "
             f"The details are in {file}"

@@ -37,6 +37,7 @@ from agent_tui_core.hooks.points import PostToolUseEvent
 from agent_tui_core.hooks.verdicts import ResultVerdict, withhold
 from agent_tui_core.messages import Message
 from agent_tui_core.records import dataclass
+from agent_tui_core.system_limits import what_broke
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.registry import ToolRegistry
 
@@ -267,7 +268,7 @@ class Calls:
             return ToolOutput(f"{tool.name} failed: {error or 'time-out'}", is_error=True), "error"
         except Exception as error:
             log.exception("the tool %s broke", tool.name)
-            words = f"{tool.name} failed: {type(error).__name__}: {error}"
+            words = f"{tool.name} failed: {what_broke(error)}"
             return ToolOutput(words, is_error=True), "error"
         return output, output.outcome or ("error" if output.is_error else "ok")
 

@@ -298,6 +298,8 @@ class Client:
             temperature=options.temperature,
             max_tool_iterations=options.max_tool_iterations,
             retries=options.retries,
+            progress_timeout=options.progress_timeout,
+            key_name=None if options.key is None and options.provider is None else "",
             context_limit=options.context_limit,
         )
         self._loop = Loop(provider, self._conversation, self._calls, self._received, settings)

@@ -19,6 +19,7 @@ from agent_tui_core.agent.received import LastRun, Reception, last_run
 from agent_tui_core.events import RunEnded
 from agent_tui_core.messages import Message, Usage
 from agent_tui_core.records import dataclass
+from agent_tui_core.system_limits import how_a_run_broke
 
 _entered: Final[ContextVar[frozenset[int]]] = ContextVar("_entered", default=frozenset())
 """The numbers of what the current code runs within: an object would hold the task that holds the context."""
@@ -132,6 +133,8 @@ class ClientRun:
         if ended is None and task.cancelled():
             ended = RunEnded("interrupted", "by you", 0, Usage())
         elif ended is None:
-            ended = RunEnded("failed", f"a bug ended the run: {task.exception()!r}", 0, Usage())
+            ended = RunEnded(
+                "failed", how_a_run_broke(task.exception() or RuntimeError("no end")), 0, Usage()
+            )
         self.ended = last_run(ended, self._conversation.messages[self._began :], self._loop.failure)
         self.reception.end()

@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 from agent_tui_core.agent.calls import Answers, CallRunner
 from agent_tui_core.agent.compaction import Compaction
 from agent_tui_core.agent.conversation import CUT_OFF, PROGRAM_ENDED, Conversation
+from agent_tui_core.agent.failures import failure_words
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.agent.outside import LeftCalls
 from agent_tui_core.agent.requesting import Requesting
@@ -43,6 +44,7 @@ from agent_tui_core.events import (
 )
 from agent_tui_core.messages import Message, StopReason, new_id
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.system_limits import how_a_run_broke
 from agent_tui_core.wire.accumulator import Accumulator
 
 _CUT: Final[dict[StopReason | None, tuple[RunEnd, str]]] = {
@@ -73,7 +75,7 @@ class Loop:
         self._calls = calls
         self._journal = journal
         self._settings = settings
-        self._requesting = Requesting(provider, journal, settings.retries, jitter)
+        self._requesting = Requesting(provider, journal, settings.retries, settings.progress_timeout, jitter)
         self._compaction = Compaction(
             self._requesting, conversation, journal, settings.model, settings.overhead
         )
@@ -151,12 +153,13 @@ class Loop:
             end, reason = "interrupted", PROGRAM_ENDED if run.left else "by you"
             await self._keep_partial(run, "interrupted", reason)
         except ProviderError as error:
-            end, reason, self.failure = "failed", str(error), without_frames(error)
+            end, reason = "failed", failure_words(error, self._settings.key_name)
+            self.failure = without_frames(error)
             await self._keep_partial(run, "error", reason)
         except HistoryError:
             raise
         except Exception as bug:
-            reason = f"a bug ended the run: {type(bug).__name__}: {bug}"
+            reason = how_a_run_broke(bug)
             await self._keep_partial(run, "error", reason)
             await self._end(run, "failed", reason)
             raise

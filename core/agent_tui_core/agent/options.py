@@ -57,6 +57,8 @@ class AgentOptions:
     """Seconds."""
     idle_timeout: float = 300.0
     """Seconds without a byte from the server; the whole answer may take as long as it likes."""
+    progress_timeout: float | None = None
+    """Seconds without text, call or usage, whatever bytes come; None waits for ever."""
     retries: int = 3
     """How often a request is made again that failed before anything came."""
     workspace: Path | None = None
@@ -80,6 +82,8 @@ class AgentOptions:
             raise ValueError("max_tool_iterations should be at least 1, retries at least 0")
         if self.connect_timeout <= 0 or self.idle_timeout <= 0:
             raise ValueError("connect_timeout and idle_timeout are seconds and should be more than 0")
+        if self.progress_timeout is not None and not self.progress_timeout > 0:
+            raise ValueError("progress_timeout is seconds and should be more than 0, or None")
         if any(limit is not None and limit < 1 for limit in (self.max_tokens, self.context_limit)):
             raise ValueError("max_tokens and context_limit are tokens and should be at least 1")
         if self.protocol not in PROTOCOLS:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 
 from agent_tui_core.agent.journal import Journal
-from agent_tui_core.errors import ProviderError, ProviderRefused, StreamTruncated
+from agent_tui_core.errors import ProviderError, ProviderRefused, StreamStalled, StreamTruncated
 from agent_tui_core.events import RequestRetrying, StreamEvent
 from agent_tui_core.messages import ModelRequest
 from agent_tui_core.providers.base import ModelProvider
@@ -22,6 +22,9 @@ LONGEST_DELAY = 30.0
 LONGEST_RETRY_AFTER = 120.0
 """Seconds. A server that asks for a longer wait is not waited for: the run fails and says so."""
 
+_LOOKS = 8
+"""How often progress is looked for within its time: a token costs nothing, the end is an eighth late."""
+
 
 class Requesting:
     """Asks one agent's model."""
@@ -31,19 +34,27 @@ class Requesting:
         provider: ModelProvider,
         journal: Journal,
         retries: int,
+        progress_timeout: float | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """`jitter` gives numbers in [0, 1) for the delays between retries."""
+        """A request without text, call or usage for `progress_timeout` seconds is given up; None waits.
+
+        `jitter` gives numbers in [0, 1) for the delays between retries.
+        """
         self._provider = provider
         self._journal = journal
         self._retries = retries
+        self._progress_timeout = progress_timeout
         self._jitter = jitter
 
     async def once(
         self, request: ModelRequest, reply: Accumulator, tell: Callable[[StreamEvent], None]
     ) -> None:
         """Ask once; each event goes into `reply` and to `tell`, as it arrives. Raises `ProviderError`."""
-        async with aclosing(self._provider.stream(request)) as events:
+        async with (
+            _progressing(reply, request.model, self._progress_timeout),
+            aclosing(self._provider.stream(request)) as events,
+        ):
             async for event in events:
                 reply.add(event)
                 tell(event)
@@ -57,6 +68,7 @@ class Requesting:
         """
         delay = self._delay(error, attempt)
         if delay is None:
+            error.attempts = attempt + 1
             raise error
         self._journal.emit(RequestRetrying(attempt + 1, self._retries, delay, str(error)))
         await asyncio.sleep(delay)
@@ -71,3 +83,37 @@ class Requesting:
             return asked if asked <= LONGEST_RETRY_AFTER else None
         ceiling: float = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
         return self._jitter() * ceiling
+
+
+@asynccontextmanager
+async def _progressing(reply: Accumulator, model: str, seconds: float | None) -> AsyncIterator[None]:
+    """Raise `StreamStalled` within it when the reply does not get on for so long; None: never."""
+    if seconds is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    known, since = reply.progress(), loop.time()
+    limit = asyncio.timeout(None)
+    timer: asyncio.TimerHandle
+
+    def look() -> None:
+        nonlocal known, since, timer
+        now = loop.time()
+        if (progress := reply.progress()) != known:
+            known, since = progress, now
+        left = since + seconds - now
+        if left <= 0:
+            limit.reschedule(now)
+        else:
+            timer = loop.call_later(min(left, seconds / _LOOKS), look)
+
+    timer = loop.call_later(seconds / _LOOKS, look)
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise StreamStalled(f"no text, call or usage came from {model} for {seconds:g} s") from error
+    finally:
+        timer.cancel()

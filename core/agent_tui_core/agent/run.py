@@ -32,6 +32,10 @@ class LoopSettings:
     max_tool_iterations: int = 25
     """How many rounds of calls one run may make."""
     retries: int = 3
+    progress_timeout: float | None = None
+    """Seconds without text, call or usage after which a request is given up; None waits for ever."""
+    key_name: str | None = ""
+    """The environment variable of the key, for a person; None when no key is sent."""
     context_limit: int | None = None
     """Tokens that the model can read; None is unknown: room is made when the provider says it is full."""
 

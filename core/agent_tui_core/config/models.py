@@ -36,6 +36,7 @@ _SECRET: Final = re.compile(r"(?:^|&)[^=]*(?:key|token|secret|password|sig)[^=&]
 
 Iterations: TypeAlias = Annotated[int, Exactly(1, 10_000)]
 Tokens: TypeAlias = Annotated[int, Exactly(1, 100_000_000)]
+Seconds: TypeAlias = Annotated[float, Exactly(0, 86_400)]
 Temperature: TypeAlias = Annotated[float, Exactly(0, 2)]
 ThinkTagsSetting: TypeAlias = Annotated[ThinkTags, OneOf((True, False, "open"))]
 
@@ -56,6 +57,9 @@ class ProviderSettings:
     """Text that begins with `<think>` is reasoning; "open": the model's template writes that tag itself."""
     thinking: Switch = False
     """Ask for thinking (Anthropic) or for summaries of it (Responses)."""
+    progress_timeout: Seconds | None = None
+    """Seconds without text, call or usage after which a request is given up, whatever bytes come; 0 waits for
+    ever. None takes what `agent-tui run` and the dashboard do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +84,8 @@ class AgentSettings:
     temperature: Temperature | None = None
     mcp: tuple[str, ...] | None = None
     """Names from `[mcp.servers]`; None offers the tools of all of them, an empty list none."""
+    progress_timeout: Seconds | None = None
+    """The same as the provider's, for this profile; goes before it."""
     network: Switch | None = None
     """Whether commands reach the network, in the sandbox; None takes what `[sandbox]` says."""
 

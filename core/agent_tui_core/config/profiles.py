@@ -39,6 +39,7 @@ from agent_tui_core.text import safe_line
 from agent_tui_core.wire.protocols import WireProtocol
 
 MOST_AGENTS: Final = 64
+LONGEST_PROGRESS_TIMEOUT: Final = 86_400
 
 SYSTEM_PROMPT: Final = """\
 You are a careful software engineer at work in one folder, the workspace. You act through tools, and a \
@@ -73,6 +74,8 @@ class Flags:
     """A key itself, from a program: no option takes one, because a process list shows options."""
     protocol: WireProtocol = "chat"
     """What `base_url` speaks."""
+    progress_timeout: float | None = None
+    """Seconds without text, call or usage after which a request is given up; 0 waits for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,8 @@ class AgentProfile:
     """MCP servers by name; None is all of them."""
     network: bool | None = None
     """Whether commands in the sandbox reach the network; None takes what `[sandbox]` says."""
+    progress_timeout: float | None = None
+    """Seconds without text, call or usage after which a request is given up; 0 never, None is not said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,8 @@ class Plan:
     workspace: Path
     keys: Mapping[str, str]
     mouse: bool
+    progress_timeout: float | None = None
+    """What the command line said of it, for all agents."""
     taping: Taping = NO_TAPING
     """What is recorded, or replayed in the place of every server."""
     equipment: EquipmentSettings = field(default_factory=EquipmentSettings)
@@ -160,6 +167,7 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
         workspace=workspace,
         keys=dict(settings.keys),
         mouse=settings.dashboard.mouse,
+        progress_timeout=flags.progress_timeout,
         taping=taping,
         equipment=EquipmentSettings(
             permissions=settings.permissions,
@@ -190,6 +198,11 @@ def _check_flags(flags: Flags) -> None:
         raise ConfigError(f"should be from 1 to {MOST_AGENTS}", key="--agents")
     if len(flags.agents) > MOST_AGENTS:
         raise ConfigError(f"at most {MOST_AGENTS} agents can be started at once", key="--agent")
+    if flags.progress_timeout is not None and not 0 <= flags.progress_timeout <= LONGEST_PROGRESS_TIMEOUT:
+        raise ConfigError(
+            f"should be seconds, up to {LONGEST_PROGRESS_TIMEOUT:,}; 0 waits for ever",
+            key="--progress-timeout",
+        )
     if flags.count is not None and flags.count < len(flags.agents):
         raise ConfigError(f"is less than the {len(flags.agents)} agents named with --agent", key="--agents")
 
@@ -238,6 +251,7 @@ def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> 
         mode=agent.mode,
         mcp=agent.mcp,
         network=agent.network,
+        progress_timeout=agent.progress_timeout,
     )
 
 

@@ -39,6 +39,7 @@ class ProviderProfile:
     protocol: WireProtocol = "chat"
     think_tags: ThinkTags = True
     thinking: bool = False
+    progress_timeout: float | None = None
     api_key: str | None = field(default=None, repr=False)
     """The key itself, from a program that has it; it is stored nowhere."""
 
@@ -121,4 +122,5 @@ def _provider(name: str, settings: ProviderSettings) -> ProviderProfile:
         settings.protocol,
         settings.think_tags,
         settings.thinking,
+        settings.progress_timeout,
     )

@@ -34,6 +34,7 @@ from agent_tui_core.hooks.verdicts import (
     StopVerdict,
 )
 from agent_tui_core.messages import Message
+from agent_tui_core.system_limits import what_broke
 
 PERMISSION: Final = "permission_prompt"
 ELICITATION: Final = "elicitation_dialog"
@@ -151,7 +152,7 @@ class AgentCommands:
             run = await run_hook(hook, given, agent.workspace, _variables(agent))
         except Exception as bug:  # a mistake of ours: the hook did not speak, and silence is no consent
             log.exception("the hook %s could not be run", hook.name)
-            run = HookRun(hook, failure=f"it could not be run: {type(bug).__name__}: {bug}")
+            run = HookRun(hook, failure=f"it could not be run: {what_broke(bug)}")
         self._commands.health.add(run)
         if run.failure is not None:
             words = complaint(run, attended=agent.attended)

@@ -34,6 +34,7 @@ from agent_tui_core.hooks.verdicts import (
     StopVerdict,
 )
 from agent_tui_core.messages import Message
+from agent_tui_core.system_limits import what_broke
 
 if TYPE_CHECKING:
     from agent_tui_core.hooks.agent_commands import AgentCommands
@@ -194,7 +195,7 @@ class Hooks:
         except HookError as error:
             return HookDecision.deny(f"the hook {name} broke: {error}")
         except Exception as error:  # noqa: BLE001 - whatever a stranger's hook raises, it denies
-            return HookDecision.deny(f"the hook {name} broke: {type(error).__name__}: {error}")
+            return HookDecision.deny(f"the hook {name} broke: {what_broke(error)}")
         if decision is None:
             return HookDecision()
         if not isinstance(decision, HookDecision):

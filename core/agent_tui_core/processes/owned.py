@@ -16,6 +16,7 @@ from agent_tui_core.errors import ToolError
 from agent_tui_core.processes.child import Child
 from agent_tui_core.processes.pipes import Pipes
 from agent_tui_core.records import dataclass
+from agent_tui_core.system_limits import system_limit
 
 PIPE = subprocess.PIPE
 DEVNULL = subprocess.DEVNULL
@@ -59,7 +60,7 @@ class OwnedProcess:
             child = Child(argv, cwd, environment, stdin=child_in, stdout=child_out, stderr=child_err)
         except OSError as error:
             pipes.failed()
-            raise ToolError(f"cannot start the program: {error}") from error
+            raise ToolError(f"cannot start the program: {system_limit(error) or error}") from error
         except BaseException:
             pipes.failed()
             raise

@@ -20,6 +20,7 @@ from agent_tui_core.processes.output import OUTPUT_LIMIT, KeptOutput
 from agent_tui_core.processes.pipes import Pipes, Progress, Reader, Writer
 from agent_tui_core.processes.warden import Status
 from agent_tui_core.records import dataclass
+from agent_tui_core.system_limits import system_limit
 
 _LAST_BYTES = 0.25
 
@@ -118,7 +119,7 @@ class Run:
             )
         except OSError as error:
             pipes.failed()
-            raise ToolError(f"cannot start the command: {error}") from error
+            raise ToolError(f"cannot start the command: {system_limit(error) or error}") from error
         except BaseException:
             pipes.failed()
             raise

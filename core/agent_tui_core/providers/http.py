@@ -21,14 +21,18 @@ import msgspec
 from agent_tui_core.errors import (
     BadRequest,
     ConfigError,
+    Overloaded,
     ProviderError,
     ProviderRefused,
     ProviderUnreachable,
+    RateLimited,
     StreamMalformed,
     StreamTruncated,
+    Unauthorized,
 )
 from agent_tui_core.events import StreamEvent
 from agent_tui_core.providers.direct import DirectClient, DirectTransport, has_proxy
+from agent_tui_core.system_limits import system_limit
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.answer import AnswerStream
 from agent_tui_core.wire.refusals import refusal
@@ -53,6 +57,7 @@ _NOTHING_SAID = (
     ssl.SSLSyscallError,
 )
 """What `ssl` raises when a server hung up within the handshake: it may speak TLS all the same."""
+_KINDS = ((Unauthorized, "not allowed"), (RateLimited, "rate limit"), (Overloaded, "not able to answer now"))
 _SHORTEST_SECRET = 8
 _SECRET_HEADERS = ("Authorization", "x-api-key")
 
@@ -115,6 +120,8 @@ async def stream_events(
     except httpx.HTTPError as error:
         raise failure(error, request, started=started) from error
     except ProviderError as error:
+        if isinstance(error, ProviderRefused):
+            _place(error, host(request.url))
         hide_key(error, request)
         raise
 
@@ -148,9 +155,22 @@ async def refused(response: httpx.Response) -> ProviderRefused:
         async with asyncio.timeout(ERROR_BODY_SECONDS):
             body = await collect(response.aiter_bytes(), MAX_ERROR_BODY)
     error = refusal(status, body, response.headers)
+    _place(error, where)
     if status in {404, 405} and "model" not in str(error).lower():
         error.args = (f"{error} (asked for {response.url.path} at {where}: does base_url end with /v1?)",)
     return error
+
+
+def _place(error: ProviderRefused, where: str) -> None:
+    """Say of what a server said which kind of refusal it is, by whom and with which status, once."""
+    words = str(error)
+    if where in words:
+        return
+    status = f"status {error.status}" if error.status else ""
+    kind = next((words for kind, words in _KINDS if isinstance(error, kind)), "")
+    told = "" if words == status else words
+    who = ", ".join(filter(None, (where, status)))
+    error.args = (f"{': '.join(filter(None, (kind, told)))} ({who})",)
 
 
 def host(url: httpx.URL) -> str:
@@ -187,6 +207,8 @@ def failure(error: httpx.HTTPError, request: httpx.Request, *, started: bool) ->
 
 
 def _no_connection(error: httpx.ConnectError, where: str) -> ProviderError:
+    if limit := system_limit(error):
+        return ProviderUnreachable(f"no connection to {where}: {limit}")
     causes = list(_causes(error))
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return ProviderUnreachable(f"nothing answers at {where} (connection refused): is the server running?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tui_core.agent.approvals import ApprovalDesk
 from agent_tui_core.agent.conversation import Conversation
@@ -15,7 +15,6 @@ from agent_tui_core.config.profiles import AgentProfile
 from agent_tui_core.events import Noticed
 from agent_tui_core.history.store import History
 from agent_tui_core.hooks.chain import Hooks
-from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.records import dataclass
 from agent_tui_core.runtime.agent_mode import AgentMode
 from agent_tui_core.runtime.branch import current_branch
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from agent_tui_core.hooks.agent_commands import AgentCommands
     from agent_tui_core.tools.base import ToolContext
 
+UNATTENDED_PROGRESS_TIMEOUT: Final = 1_800.0
+"""Seconds: where nobody looks, a model that says nothing for so long is not waited for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Birth:
@@ -40,7 +42,7 @@ class Birth:
 
     identity: WorkerIdentity
     profile: AgentProfile
-    provider: ModelProvider
+    connection: Connection
     conversation_id: str
 
 
@@ -142,8 +144,20 @@ class Assembly:
             temperature=profile.temperature,
             max_tool_iterations=profile.max_tool_iterations,
             context_limit=profile.context_limit,
+            progress_timeout=self._progress_timeout(birth),
+            key_name=birth.connection.key_name,
         )
-        return Loop(birth.provider, conversation, calls, journal, settings)
+        return Loop(birth.connection.provider, conversation, calls, journal, settings)
+
+    def _progress_timeout(self, birth: Birth) -> float | None:
+        """What is said first: for all agents, the profile, the provider; without a dashboard half an hour."""
+        said = (
+            self._equipment.progress_timeout,
+            birth.profile.progress_timeout,
+            birth.connection.progress_timeout,
+        )
+        unsaid = 0.0 if self._equipment.policy is None else UNATTENDED_PROGRESS_TIMEOUT
+        return next((each for each in said if each is not None), unsaid) or None
 
     def _context(
         self, who: WorkerIdentity, profile: AgentProfile, mode: AgentMode, permissions: Permissions
@@ -192,6 +206,7 @@ def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
         "temperature": profile.temperature,
         "mcp": None if profile.mcp is None else list(profile.mcp),
         "network": profile.network,
+        "progress_timeout": profile.progress_timeout,
     }
 
 
@@ -210,6 +225,7 @@ def profile_from(name: str, stored: JsonObject) -> AgentProfile:
         max_tokens=_whole(stored, "max_tokens"),
         temperature=value if isinstance(value := stored.get("temperature"), int | float) else None,
         mcp=_texts(stored, "mcp"),
+        progress_timeout=_seconds(stored, "progress_timeout"),
         network=network if isinstance(network := stored.get("network"), bool) else None,
     )
 
@@ -226,6 +242,11 @@ def _text(stored: Mapping[str, object], key: str) -> str | None:
 def _texts(stored: Mapping[str, object], key: str) -> tuple[str, ...] | None:
     value = stored.get(key)
     return tuple(str(one) for one in value) if isinstance(value, list | tuple) else None
+
+
+def _seconds(stored: Mapping[str, object], key: str) -> float | None:
+    value = stored.get(key)
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _whole(stored: Mapping[str, object], key: str) -> int | None:

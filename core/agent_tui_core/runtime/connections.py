@@ -49,6 +49,9 @@ class Connection:
     protocol: WireProtocol = "chat"
     think_tags: ThinkTags = True
     thinking: bool = False
+    key_name: str | None = None
+    """The environment variable that its key is taken from; "" for a key from a program, None for no key."""
+    progress_timeout: float | None = None
 
 
 class GoneProvider:
@@ -241,6 +244,8 @@ def _connection(provider: ModelProvider, profile: ProviderProfile, model: str) -
         profile.protocol,
         profile.think_tags,
         profile.thinking,
+        profile.api_key_env or ("" if profile.api_key else None),
+        profile.progress_timeout,
     )
 
 

@@ -46,6 +46,8 @@ class Equipment:
         self.outside = Outside(plan.data_dir, self.forms)
         self.outside.add(plan.equipment.tools, plan.config_dir)
         self._plan = plan
+        self.progress_timeout = plan.progress_timeout
+        """What the command line said of it, for all agents; None when it said nothing."""
         self.rules = Rules(plan, policy)
         self.project = ProjectRoom(plan)
         self.sandbox = Sandboxing(plan)

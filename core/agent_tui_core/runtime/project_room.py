@@ -122,4 +122,5 @@ def _profile(name: str, said: AgentSettings, default: AgentProfile, root: Path) 
         mode=said.mode,
         mcp=said.mcp,
         network=said.network,
+        progress_timeout=said.progress_timeout,
     )

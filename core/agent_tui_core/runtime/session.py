@@ -245,7 +245,7 @@ class Session:
         born = [(_identity(new_id(), number, *each), *each) for number, each in enumerate(connected, first)]
         stored = await asyncio.gather(*(self._store(*each) for each in born))
         return [
-            self._join(Birth(identity, profile, connection.provider, conversation_id))
+            self._join(Birth(identity, profile, connection, conversation_id))
             for (identity, profile, connection), conversation_id in zip(born, stored, strict=True)
         ]
 
@@ -268,7 +268,7 @@ class Session:
         profile, lost = self._workspace_of(profile_from(stored.name, stored.profile), stored.profile)
         connection = self._connections.reconnect(stored.profile)
         identity = _identity(stored.agent_id, stored.position, profile, connection)
-        worker = self._assembly.worker(Birth(identity, profile, connection.provider, stored.id))
+        worker = self._assembly.worker(Birth(identity, profile, connection, stored.id))
         await worker.restore(stored.bodies, self.equipment.outside.goes_on, stored.queue)
         if lost is not None:
             worker.notice(lost)

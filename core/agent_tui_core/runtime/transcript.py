@@ -135,7 +135,7 @@ class Transcript:
             case Noticed(level, text):
                 self._add(NoticeEntry(level, text))
             case WorkerFailed(reason):
-                self._add(NoticeEntry("error", reason))
+                self._add(EndEntry("failed", reason))
             case WorkerClosed():
                 self.closed = True
             case _:
@@ -332,17 +332,21 @@ class Transcript:
 
     def _end_run(self, end: RunEnd, reason: str, at: float) -> None:
         self._close_tail(cut=end in {"interrupted", "failed"})
-        self._leave_unanswered(reason or end)
+        self._leave_unanswered(reason or end, told=end != "completed")
         self._base_usage, self._answer_usage = self.usage, Usage()
         self.run_ended_at = at
         if end != "completed":
             self._add(EndEntry(end, reason))
 
-    def _leave_unanswered(self, reason: str) -> None:
+    def _leave_unanswered(self, reason: str, *, told: bool) -> None:
+        """Nothing came of the last prompt. Where the end of the run tells why, the prompt need not."""
         index, entry = self._last_said()
-        if entry is not None and entry.staged:
-            entry.unanswered = reason
-            self.dirty.add(index)
+        if entry is None or not entry.staged:
+            return
+        entry.unanswered = "" if told else reason
+        if entry.returned == reason:
+            entry.returned = ""
+        self.dirty.add(index)
 
     def _return_prompt(self, body: PromptReturned) -> None:
         self.returned = body

@@ -40,6 +40,7 @@ from agent_tui_core.runtime.prompting import Prompting
 from agent_tui_core.runtime.resume import Happened, LeftOpen
 from agent_tui_core.runtime.revival import GoesOn, Revival, nothing_goes_on
 from agent_tui_core.runtime.runner import Runner
+from agent_tui_core.system_limits import how_a_run_broke
 
 log = logging.getLogger(__name__)
 
@@ -365,7 +366,8 @@ class Worker:
             self._fail(str(error))
         except Exception as bug:
             log.exception("agent %s (%s) failed", self.number, self.name)
-            self._fail(f"a bug ended the run: {type(bug).__name__}: {bug} — the log file has the details")
+            if self.state != "failed":  # else the run has said so itself, at its end
+                self._fail(how_a_run_broke(bug))
         self._outbox.run_id = None
         if prompt is not None:
             self._finish(prompt.id, ended, began)

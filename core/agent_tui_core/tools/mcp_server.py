@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from agent_tui_core.errors import AgentTuiError, ToolError
+from agent_tui_core.system_limits import system_limit
 from agent_tui_core.text import safe_line
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.mcp_calls import CallTimedOut, ServerGone
@@ -235,7 +236,7 @@ class McpServer:
                 self._tried.set()
         except Exception as bug:
             log.exception("the MCP server %s could not be started", self.spec.name)
-            self._become("failed", f"a bug: {type(bug).__name__}: {bug}")
+            self._become("failed", system_limit(bug) or f"a bug: {type(bug).__name__}: {bug}")
         finally:
             self._tried.set()
 

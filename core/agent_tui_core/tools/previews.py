@@ -8,6 +8,7 @@ import logging
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.events import ApprovalPreview
+from agent_tui_core.system_limits import what_broke
 from agent_tui_core.tools.base import Tool, ToolContext
 
 _log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ async def preview_call(tool: Tool, input: JsonObject, context: ToolContext) -> A
         raise
     except Exception as error:
         _log.exception("the preview of %s broke", tool.name)
-        why = f"{type(error).__name__}: {error}"
+        why = what_broke(error)
         raise ToolError(f"what {tool.name} would do cannot be shown, so it was not run: {why}") from error
 
 

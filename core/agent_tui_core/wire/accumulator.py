@@ -93,6 +93,11 @@ class Accumulator:
         """Whether text came that a person could read; reasoning and calls are none."""
         return any(isinstance(part, _Words) and "".join(part.pieces).strip() for part in self._parts)
 
+    def progress(self) -> object:
+        """What came so far, to be compared: it is another one when anything was said since."""
+        pieces = sum(len(part.pieces) for part in self._parts)
+        return pieces, len(self._parts), self.usage, self.ended
+
     def message(self, *, stop_reason: StopReason | None = None) -> Message | None:
         """Return what came as a message; None when there is nothing to keep.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rich.cells import cell_len
 
-from agent_tui.panes.lines import BLANK, Line, clean_text, wrap, wrap_text
+from agent_tui.panes.lines import BLANK, Line, Segment, clean_text, wrap, wrap_text
 from agent_tui.panes.units import Unit
 from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, UserEntry
 
@@ -47,11 +47,9 @@ def user_lines(entry: UserEntry, width: int) -> list[Line]:
     bar = (("┊ " if entry.staged else "▌ ", "user-bar"),)
     lines = wrap_text(clean_text(entry.text), "user", width, first=bar, fill="user")
     if entry.returned is not None:
-        note = f"↩ came back to the input box: {clean_text(entry.returned)}"
-        lines += wrap_text(note, "user-note", width, first=bar, fill="user")
+        lines += _note("came back to the input box", entry.returned, bar, width)
     elif entry.unanswered is not None:
-        note = f"↩ nothing came of it: {clean_text(entry.unanswered)}"
-        lines += wrap_text(note, "user-note", width, first=bar, fill="user")
+        lines += _note("nothing came of it", entry.unanswered, bar, width)
     elif entry.staged:
         last = lines[-1]
         spare = width - cell_len(last.text)
@@ -59,6 +57,11 @@ def user_lines(entry: UserEntry, width: int) -> list[Line]:
             note = " " * (spare - len(_STAGED) - 1) + _STAGED + " "
             lines[-1] = last._replace(segments=(*last.segments, (note, "user-note margin")))
     return lines
+
+
+def _note(what: str, reason: str, bar: tuple[Segment, ...], width: int) -> list[Line]:
+    words = f"↩ {what}{f': {clean_text(reason)}' if reason else ''}"
+    return wrap_text(words, "user-note", width, first=bar, fill="user")
 
 
 def notice_lines(entry: NoticeEntry, width: int) -> list[Line]:

@@ -28,6 +28,7 @@ from textual.worker import WorkerFailed
 from agent_tui.keyboard import Keyboard
 from agent_tui.panes.painting import QuickApp
 from agent_tui.panes.wording import one_line
+from agent_tui_core.system_limits import what_broke
 
 MOST: Final = 20
 """Faults within `WITHIN` seconds that nobody caused: the app cannot go on."""
@@ -129,7 +130,7 @@ class EnduringApp(QuickApp[ReturnType]):
             self.faults.begin_anew()
             self.call_later(self._take_down, failing)
         if news:
-            words = f"That failed: {type(error).__name__}: {error}. The log file has more; all agents go on."
+            words = f"That failed: {what_broke(error)}. The log file has more; all agents go on."
             self.notify(one_line(words), severity="error", timeout=_TOLD, markup=False)
 
     def _handle_exception(self, error: Exception) -> None:
@@ -171,7 +172,7 @@ class EnduringApp(QuickApp[ReturnType]):
         self.panic(
             Text(
                 one_line(
-                    f"agent-tui had to close its screen because of a bug: {type(error).__name__}: {error}. "
+                    f"agent-tui had to close its screen: {what_broke(error)}. "
                     "The log file has the details; agent-tui --resume brings every agent back."
                 )
             )
