@@ -31,6 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ([CALL.upper(), "--result", "x"], "That is no id of a call"),
         ([CALL, "--result", "x", "--error", "y"], "Say one of --result and --error"),
         ([CALL, "--result-file", "not/there"], "not/there cannot be read: No such file"),
+        ([CALL, "--progress", "x", "--error", "y"], "Say one of --error and --progress"),
+        ([CALL, "--list"], "--list shows all calls"),
+        (["--list", "--result", "x"], "--list shows all calls"),
         ([CALL], "Standard input: this is no JSON"),
     ],
 )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -21,17 +23,20 @@ from agent_tui_core.runtime.delivery import (
     Failure,
     NotUnderstood,
     Outcome,
+    Progress,
     Result,
     is_call_id,
     read_outcome,
 )
-from agent_tui_core.text import safe_text
+from agent_tui_core.text import safe_line, safe_text
 
 _EPILOG: Final = """\b
 Examples:
   agent-tui tool-result 3f2a… --result "deployed as v42"
   agent-tui tool-result 3f2a… --error "the build is red"
   agent-tui tool-result 3f2a… --result-file report.md
+  agent-tui tool-result 3f2a… --progress "3 of 5 machines"
+  agent-tui tool-result --list                                the calls that wait, with their ids
   echo '{"result": {"kg": 3.2}}' | agent-tui tool-result 3f2a…
   agent-tui tool-result "$AGENT_TUI_CALL_ID" --result done    in the program of [tools.NAME]
 
@@ -44,9 +49,14 @@ session can come back and the time is not over, the result is kept for it.
 Exit code: 0 delivered or kept, 1 too late, twice or unknown, 2 the arguments were no good.
 """
 
+_SHOWN: Final = 100
+_NAMED: Final = 40
+_SHORT_ID: Final = 12
+
 
 @click.command(name="agent-tui tool-result", epilog=_EPILOG, context_settings=CONTEXT)
-@click.argument("call_id")
+@click.argument("call_id", required=False)
+@click.option("listed", "--list", is_flag=True, help="Show the calls that wait, oldest first.")
 @click.option("--result", metavar="TEXT", help="The result.")
 @click.option(
     "--result-file",
@@ -55,17 +65,30 @@ Exit code: 0 delivered or kept, 1 too late, twice or unknown, 2 the arguments we
     help="The file that holds the result as text; - is standard input.",
 )
 @click.option("--error", metavar="WHY", help="There is no result; the model reads why.")
+@click.option("--progress", metavar="TEXT", help="Show this in the card of the call, which waits on.")
 @data_dir_option
 def command(
-    call_id: str, result: str | None, result_file: Path | None, error: str | None, data_dir: Path | None
+    call_id: str | None,
+    listed: bool,
+    result: str | None,
+    result_file: Path | None,
+    error: str | None,
+    progress: str | None,
+    data_dir: Path | None,
 ) -> int:
     """Deliver the result of a call that waits for it from outside.
 
-    Without an option standard input is read: {"result": …} with text or any JSON value, or {"error": "why"}.
+    Without an option standard input is read: {"result": …} with text or any JSON value, {"error": "why"} or
+    {"progress": "how far"}.
     """
+    said = {"--result": result, "--result-file": result_file, "--error": error, "--progress": progress}
+    if listed:
+        return _list(_folder(data_dir), said=[call_id, *said.values()])
+    if call_id is None:
+        raise click.MissingParameter(param_type="argument", param_hint="'CALL_ID'")
     if not is_call_id(call_id):
         raise click.UsageError("That is no id of a call: those have 32 digits and letters from a to f.")
-    outcome = _outcome(result, result_file, error)
+    outcome = _outcome(said)
     from agent_tui_core.runtime.hand_over import hand_over
 
     done = hand_over(Delivery(call_id, outcome), _folder(data_dir), os.environ)
@@ -74,26 +97,43 @@ def command(
     return 1 if refused else 0
 
 
-def _outcome(result: str | None, file: Path | None, error: str | None) -> Outcome:
-    said = [name for name, value in _named(result, file, error) if value is not None]
-    if len(said) > 1:
-        raise click.UsageError(f"Say one of {' and '.join(said)}.")
-    if result is not None:
-        return Result(result)
-    if error is not None:
-        return Failure(error)
-    if file is not None:
-        return Result(_read(file).decode(errors="replace"))
+def _list(folder: Path, said: Sequence[object]) -> int:
+    if any(each is not None for each in said):
+        raise click.UsageError("--list shows all calls that wait, and delivers nothing.")
+    from agent_tui_core.runtime.hand_over import waiting_calls
+
+    found = waiting_calls(folder)
+    for call in found:
+        until = datetime.fromtimestamp(call.until, tz=UTC).astimezone()
+        who = f"{safe_line(call.agent_name)[:_NAMED]}, session {call.session_id[:_SHORT_ID]}"
+        click.echo(f"{call.key}  {safe_line(call.tool)}  until {until:%Y-%m-%d %H:%M:%S}  {who}")
+        click.echo(f"  {safe_line(call.input[: 4 * _SHOWN])[:_SHOWN]}")
+    if not found:
+        click.echo("No call waits.", err=True)
+    return 0
+
+
+def _outcome(said: Mapping[str, str | Path | None]) -> Outcome:
+    named = [name for name, value in said.items() if value is not None]
+    if len(named) > 1:
+        raise click.UsageError(f"Say one of {' and '.join(named)}.")
+    match named, [value for value in said.values() if value is not None]:
+        case ["--result"], [str(result)]:
+            return Result(result)
+        case ["--error"], [str(why)]:
+            return Failure(why)
+        case ["--progress"], [str(words)]:
+            return Progress(words)
+        case ["--result-file"], [Path() as file]:
+            return Result(_read(file).decode(errors="replace"))
     if sys.stdin.isatty():
-        raise click.UsageError("Say --result, --result-file or --error, or give JSON on standard input.")
+        raise click.UsageError(
+            "Say --result, --result-file, --error or --progress, or give JSON on standard input."
+        )
     try:
         return read_outcome(_read(Path("-")))
     except NotUnderstood as problem:
         raise click.UsageError(f"Standard input: {problem}.") from problem
-
-
-def _named(result: str | None, file: Path | None, error: str | None) -> tuple[tuple[str, object], ...]:
-    return ("--result", result), ("--result-file", file), ("--error", error)
 
 
 def _read(file: Path) -> bytes:

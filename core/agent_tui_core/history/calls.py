@@ -1,4 +1,4 @@
-"""Owns the search for one call by its key, in the history of all sessions; refuses to change anything."""
+"""Owns the search for calls, by key or because they wait, in the history of all sessions; changes nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ _FIND = """
     FROM tool_calls JOIN conversations ON conversations.id = tool_calls.conversation_id
     WHERE tool_calls.key = ?
 """
+
+_WAITING = """
+    SELECT tool_calls.*, conversations.session_id AS session_id, conversations.name AS agent_name
+    FROM tool_calls JOIN conversations ON conversations.id = tool_calls.conversation_id
+    WHERE tool_calls.until > ? AND tool_calls.started_at IS NOT NULL AND tool_calls.ended_at IS NULL
+    ORDER BY tool_calls.started_at, tool_calls.key LIMIT ?
+"""
+MOST_WAITING = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +51,36 @@ def find_call(connection: sqlite3.Connection, key: str) -> FoundCall | None:
         session_id=row.text("session_id"),
         outcome=row.maybe_text("outcome"),
         **times,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCall:
+    """A call whose result somebody outside may deliver still. Times are seconds since the epoch."""
+
+    key: str
+    tool: str
+    input: str
+    """As JSON; foreign."""
+    agent_name: str
+    session_id: str
+    since: float
+    until: float
+
+
+def waiting_calls(connection: sqlite3.Connection, now: float) -> tuple[WaitingCall, ...]:
+    """The calls that wait for somebody outside, oldest first."""
+    found = connection.execute(_WAITING, (now, MOST_WAITING)).fetchall()
+    rows = [fields_of(one, "history row of a waiting call") for one in found]
+    return tuple(
+        WaitingCall(
+            row.text("key"),
+            row.text("name"),
+            row.maybe_text("executed_input") or "{}",
+            row.text("agent_name"),
+            row.text("session_id"),
+            row.number("started_at"),
+            row.number("until"),
+        )
+        for row in rows
     )

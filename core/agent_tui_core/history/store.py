@@ -18,7 +18,7 @@ from typing import TypeVar
 from agent_tui_core.blocks import JsonObject, Text
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import Body
-from agent_tui_core.history.calls import FoundCall, find_call
+from agent_tui_core.history.calls import FoundCall, WaitingCall, find_call, waiting_calls
 from agent_tui_core.history.files import explain, make_private
 from agent_tui_core.history.migrations import connect, migrate
 from agent_tui_core.history.queued import PlacedPrompt, queue_changes, queued_prompts, taken_by
@@ -178,6 +178,10 @@ class History:
     async def find_call(self, key: str) -> FoundCall | None:
         """Return the call with this key, in whatever session; None when there was none."""
         return await self._read(lambda connection: find_call(connection, key))
+
+    async def waiting_calls(self, now: float) -> tuple[WaitingCall, ...]:
+        """Return the calls of all sessions that somebody outside can answer still, oldest first."""
+        return await self._read(lambda connection: waiting_calls(connection, now))
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Return the messages that hold all these beginnings of words, newest first."""

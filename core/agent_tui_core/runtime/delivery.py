@@ -1,6 +1,7 @@
 """Owns what is said over the socket on which results come in, one JSON line each way; refuses to move it.
 
 {"call": ID, "result": anything} or {"call": ID, "error": "why"}  →  {"state": …, "words": …}
+and, for a call that waits on, {"call": ID, "progress": "how far"}.
 """
 
 from __future__ import annotations
@@ -32,7 +33,14 @@ class Failure:
     why: str
 
 
-Outcome: TypeAlias = Result | Failure
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is; the call waits on."""
+
+    words: str
+
+
+Outcome: TypeAlias = Result | Failure | Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,8 @@ def delivery_line(delivery: Delivery) -> bytes:
             said: dict[str, object] = {"result": value}
         case Failure(why):
             said = {"error": why}
+        case Progress(words):
+            said = {"progress": words}
     try:
         line = json.dumps({"call": delivery.call, **said}).encode() + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
@@ -78,14 +88,18 @@ def read_delivery(line: bytes) -> Delivery:
 
 
 def outcome_of(said: dict[str, object]) -> Outcome:
-    """What `{"result": …}` or `{"error": "…"}` says; raises `NotUnderstood`."""
+    """What `{"result": …}`, `{"error": "…"}` or `{"progress": "…"}` says; raises `NotUnderstood`."""
     match said:
         case {"result": value, **rest} if not rest:
             return Result(value)
         case {"error": str(why), **rest} if not rest:
             return Failure(why)
+        case {"progress": str(words), **rest} if not rest:
+            return Progress(words)
         case _:
-            raise NotUnderstood('should be {"result": …} or {"error": "why"}, and nothing else')
+            raise NotUnderstood(
+                'should be {"result": …}, {"error": "why"} or {"progress": "…"}, and nothing else'
+            )
 
 
 def read_outcome(text: bytes) -> Outcome:

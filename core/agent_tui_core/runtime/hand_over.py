@@ -9,17 +9,17 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.errors import AgentTuiError
-from agent_tui_core.history.calls import FoundCall
+from agent_tui_core.history.calls import FoundCall, WaitingCall
 from agent_tui_core.history.store import History
 from agent_tui_core.records import dataclass
 from agent_tui_core.runtime import private_sockets
-from agent_tui_core.runtime.delivery import Delivery, NotUnderstood, delivery_line, read_receipt
+from agent_tui_core.runtime.delivery import Delivery, NotUnderstood, Progress, delivery_line, read_receipt
 from agent_tui_core.runtime.delivery_spool import Spool
 from agent_tui_core.runtime.session import HISTORY_FILE
 from agent_tui_core.tools.external import Receipt, ended_words
@@ -66,12 +66,29 @@ def hand_over(
     found = asyncio.run(_find(file, delivery.call)) if file.exists() else None
     if (refused := _not_open(found)) is not None:
         return refused
+    if isinstance(delivery.outcome, Progress) and not sent:
+        return HandedOver("refused", "no agent-tui that waits for this call runs now: nothing was shown")
     if sent:
         raise AgentTuiError(
             f"the program that may wait for this call does not answer (process {', '.join(sent)}); it may be "
             "stopped or very busy. Nothing was kept: try again, or answer in its pane"
         )
     return _keep(delivery, line, found, data_dir, environ, patience)
+
+
+def waiting_calls(data_dir: Path) -> Sequence[WaitingCall]:
+    """The calls that somebody outside can answer, oldest first; of sessions that can come back, too."""
+    file, spool = data_dir / HISTORY_FILE, Spool(data_dir)
+    found = asyncio.run(_waiting(file)) if file.exists() else ()
+    return [call for call in found if not spool.holds(call.key)]
+
+
+async def _waiting(file: Path) -> Sequence[WaitingCall]:
+    history = await History.open(file)
+    try:
+        return await history.waiting_calls(time.time())
+    finally:
+        await history.close()
 
 
 def _send_to_all(

@@ -170,13 +170,15 @@ class Outside:
             self.calls.deliver(key, result)
 
     def _deliver(self, delivery: Delivery) -> Receipt:
-        from agent_tui_core.runtime.delivery import Failure, Result
+        from agent_tui_core.runtime.delivery import Failure, Progress, Result
 
         match delivery.outcome:
             case Result(value):
                 return self.calls.deliver(delivery.call, value)
             case Failure(why):
                 return self.calls.fail(delivery.call, why)
+            case Progress(words):
+                return self.calls.progress(delivery.call, words)
 
     async def _take(self, call: OutsideCall) -> None:
         delivery = await asyncio.to_thread(self._kept().get, call.key)

@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -18,6 +18,7 @@ from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
 from agent_tui_core.processes.environment import child_environment
 from agent_tui_core.records import dataclass
+from agent_tui_core.text import safe_text
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
 from agent_tui_core.tools.deferred import AsyncToolRegistry
 from agent_tui_core.tools.errands import Errand, how_it_ended, program
@@ -25,6 +26,8 @@ from agent_tui_core.tools.errands import Errand, how_it_ended, program
 LINGER = 10.0
 """Seconds that a program has to end by itself when its call has a result."""
 ENDS_REMEMBERED = 1_000
+PROGRESS_LIMIT = 20_000
+"""Characters of progress that one call shows."""
 INPUT_VARIABLE_LIMIT = 16_000
 """Bytes up to which the input stands in the environment too."""
 
@@ -87,6 +90,9 @@ class Place(Protocol):
 @dataclass(slots=True)
 class _Wait:
     call: OutsideCall
+    report: Callable[[str], None]
+    shown: int = 0
+    """Characters of progress so far."""
     ended_as: str = ""
     """How it ended, where its output does not tell."""
 
@@ -142,6 +148,18 @@ class ExternalCalls:
         """Say why a call has no result; the model reads it. Any thread; the first answer counts."""
         return self._receipt(key, self._registry.fail(key, why))
 
+    def progress(self, key: str, words: str) -> Receipt:
+        """Show in its card how far a call is; it waits on. On the loop's thread."""
+        wait = self._waits.get(key)
+        if wait is None or key not in self._registry.pending:
+            return self._receipt(key, False)
+        line = f"{safe_text(words[:PROGRESS_LIMIT]).strip()}\n"
+        if wait.shown + len(line) > PROGRESS_LIMIT:
+            return Receipt("accepted", "not shown: this call has shown enough; it waits on")
+        wait.shown += len(line)
+        wait.report(line)
+        return Receipt("accepted", f"shown: {wait.call.tool} waits on")
+
     def cancel(self, key: str) -> Receipt:
         """End a wait because a person does not want it any more; the agent goes on."""
         return self._receipt(
@@ -163,7 +181,7 @@ class ExternalCalls:
 
     async def _wait(self, call: OutsideCall, context: ToolContext, spec: ExternalSpec | None) -> ToolOutput:
         self._registry.register(call.key)
-        wait = self._waits[call.key] = _Wait(call)
+        wait = self._waits[call.key] = _Wait(call, context.report)
         errand: Errand | None = None
         output: ToolOutput | None = None
         try:

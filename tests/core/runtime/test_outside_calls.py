@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import stat
 import sys
@@ -43,6 +44,49 @@ async def deploying(
         worker = session.workers[0]
         worker.prompt("deploy")
         yield session, worker
+
+
+async def test_progress_from_outside_stands_in_the_card_and_the_call_waits_on(tmp_path: Path) -> None:
+    async with deploying(tmp_path) as (session, worker):
+        reader = Reader(worker)
+        [call] = await waits(worker)
+        code, out, _ = await second_terminal(tmp_path, call, "--progress", "3 of 5\x1b[2J machines")
+        assert (code, out) == (0, "shown: deploy waits on\n")
+        shown = json.dumps({"progress": "4 of 5 machines"}).encode()
+        assert (await second_terminal(tmp_path, call, stdin=shown))[0] == 0
+        transcript = await reader.until(lambda seen: "4 of 5" in tools_of(seen)[0].progress)
+        [entry] = tools_of(transcript)
+        assert "3 of 5" in entry.progress
+        assert "\x1b" not in entry.progress
+        assert entry.status == "running"
+        for _ in range(3):
+            told = await second_terminal(tmp_path, call, "--progress", "x" * 15_000)
+            assert told[0] == 0
+        assert told[1].startswith("not shown")
+        assert (await second_terminal(tmp_path, call, "--result", "done"))[0] == 0
+        await settled(session)
+        late = await second_terminal(tmp_path, call, "--progress", "5 of 5")
+        assert late[0] == 1
+        assert "this call ended already" in late[2]
+
+
+async def test_the_calls_that_wait_are_listed_whether_their_program_runs_or_not(tmp_path: Path) -> None:
+    nobody = await second_terminal(tmp_path, "--list")
+    assert nobody == (0, "", "No call waits.\n")
+    async with deploying(tmp_path) as (session, worker):
+        [call] = await waits(worker)
+        code, out, _ = await second_terminal(tmp_path, "--list")
+        first, second = out.splitlines()
+        assert code == 0
+        assert first.startswith(f"{call}  deploy  until 20")
+        assert first.endswith(f"{worker.name}, session {session.id[:12]}")
+        assert "v42" in second
+    assert (await second_terminal(tmp_path, "--list"))[1].startswith(call)
+    code, _, err = await second_terminal(tmp_path, call, "--progress", "x")
+    assert code == 1
+    assert "nothing was shown" in err
+    assert (await second_terminal(tmp_path, call, "--result", "done"))[0] == 0
+    assert await second_terminal(tmp_path, "--list") == nobody
 
 
 async def test_a_second_terminal_answers_and_the_model_reads_it(tmp_path: Path) -> None:
