@@ -32,7 +32,7 @@ from sessions import Reader, settled
 from strict_validator import guarded
 
 GO = calls_answer(("deploy", {"what": "v42"}))
-BOTH = calls_answer(("deploy", {"what": "v42"}), ("Bash", {"command": "sleep 60"}))
+BOTH = calls_answer(("deploy", {"what": "v42"}), ("Bash", {"command": "sleep 60; touch slept"}))
 DONE = say("It is deployed.")
 
 
