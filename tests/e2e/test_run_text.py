@@ -215,6 +215,28 @@ async def test_a_second_interrupt_does_not_wait_for_a_command_that_will_not_stop
     assert took < 1.9
 
 
+@pytest.mark.parametrize("number", [signal.SIGQUIT, signal.SIGUSR1, signal.SIGALRM, signal.SIGRTMIN])
+async def test_every_signal_that_would_end_it_ends_its_commands_and_closes_the_history(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    fifo = in_workspace(tmp_path, "fifo")
+    command = f"exec 9> {fifo}; echo ready >&9; while :; do sleep 60; done"
+    async with LoopbackServer([call("Bash", {"command": command})]) as server:
+        args = ("run", "--approve", "all", "x")
+        async with started(tmp_path, *args, base_url=server.base_url) as program:
+            async with asyncio.timeout(20):
+                held = await asyncio.to_thread(fifo.open, "rb", buffering=0)
+            with held:
+                assert await asyncio.to_thread(held.read, 6) == b"ready\n"
+                program.signal(number)
+                ended = await program.end()
+                async with asyncio.timeout(10):  # the end of the pipe: nobody of the group lives
+                    assert await asyncio.to_thread(held.read, 1) == b""
+    assert ended.code == 128 + number
+    assert "interrupted" in ended.err
+    assert not (tmp_path / "data" / "history.db-wal").exists()
+
+
 async def test_a_reader_that_left_ends_it_quietly(tmp_path: Path) -> None:
     release = asyncio.Event()
     async with LoopbackServer([Answer(text("one\n"), release, text("two\n"), HANG)]) as server:

@@ -105,6 +105,66 @@ async def test_a_program_that_ends_while_it_is_stopped_restores_the_terminal(tmp
         is_as_before(terminal, tmp_path)
 
 
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGKILL])
+async def test_a_crash_gives_the_terminal_back_and_says_where_it_was(number: int, tmp_path: Path) -> None:
+    async with demo(tmp_path) as terminal:
+        await terminal.until(FOOTER)
+        (guard,) = _children(terminal.process.pid)
+        terminal.signal(number)
+        assert await terminal.end() == -number
+        async with asyncio.timeout(10):
+            while Path(f"/proc/{guard}/cmdline").exists() and Path(f"/proc/{guard}/cmdline").read_bytes():
+                await asyncio.sleep(0.01)
+        terminal._read()
+        assert terminal.attributes == terminal.before
+        assert terminal.changed == {}
+        log = (tmp_path / "data" / "agent-tui.log").read_text()
+        assert ("Fatal Python error" in log) is (number != signal.SIGKILL)
+
+
+async def test_a_guard_that_is_gone_or_stopped_holds_nobody_up(tmp_path: Path) -> None:
+    for done_to_it in (signal.SIGKILL, signal.SIGSTOP):
+        async with demo(tmp_path) as terminal:
+            await terminal.until(FOOTER)
+            os.kill(_children(terminal.process.pid)[0], done_to_it)
+            terminal.signal(signal.SIGTERM)
+            assert await terminal.end() == 143
+            is_as_before(terminal, tmp_path)
+
+
+STUCK = """
+import sys, agent_tui.launch, agent_tui.app
+from agent_tui.__main__ import main
+agent_tui.launch.DEAF_AFTER = 0.5
+def never_ends(self):
+    while True:
+        pass
+agent_tui.app.AgentTuiApp.action_help = never_ends
+sys.argv = ["agent-tui", "--demo"]
+sys.exit(main())
+"""
+
+
+async def test_a_loop_that_turns_no_more_is_ended_by_a_signal_all_the_same(tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", STUCK]
+    async with held_terminal(argv, terminal_environment(tmp_path), tmp_path) as terminal:
+        await terminal.until(FOOTER)
+        terminal.press(b"\x1bOP")  # f1
+        await asyncio.sleep(1)
+        terminal.signal(signal.SIGTERM)
+        assert await terminal.end() == 143
+        async with asyncio.timeout(10):
+            while terminal.is_raw:
+                await asyncio.sleep(0.01)
+        terminal._read()
+        assert (terminal.attributes, terminal.changed) == (terminal.before, {})
+        assert "did not hear of SIGTERM" in (tmp_path / "data" / "agent-tui.log").read_text()
+
+
 def _processor_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

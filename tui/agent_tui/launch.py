@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import faulthandler
 import gc
 import logging
 import os
@@ -16,12 +17,14 @@ import signal
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tui.signals import ENDING, name_of
+from agent_tui.terminal_guard import guarded_terminal
 from agent_tui_core.config.load import load_settings
 from agent_tui_core.config.profiles import Flags, Plan, plan
 from agent_tui_core.config.servers import OPENAI_KEY
@@ -42,6 +45,8 @@ SETTLED_AFTER: Final = 1.0
 SHORT_ID: Final = 8
 _ALWAYS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that count although whoever started the program had it ignore them: a closed window is one."""
+DEAF_AFTER: Final = 10.0
+"""Seconds in which the event loop has to hear of a signal; after them it never will."""
 _HUNG_UP: Final = 128 + signal.SIGHUP
 
 log = logging.getLogger("agent_tui")
@@ -58,12 +63,13 @@ def launch(
     planned = plan(load_settings(config, environ=environ), flags, environ)
     file = open_log(planned.data_dir, secrets(planned, environ))
     check_keys(planned)
-    from agent_tui.app import AgentTuiApp
-    from agent_tui_core.runtime.session import open_session
-
     try:
-        opened = open_session(planned, resume=resume)
-        return asyncio.run(_run(opened, lambda session: AgentTuiApp(session, prompt=prompt)))
+        with guarded_terminal(), _crashes_told(file):
+            from agent_tui.app import AgentTuiApp
+            from agent_tui_core.runtime.session import open_session
+
+            opened = open_session(planned, resume=resume)
+            return asyncio.run(_run(opened, lambda session: AgentTuiApp(session, prompt=prompt)))
     except (AgentTuiError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -77,6 +83,17 @@ def launch(
             f"ended by a mistake of its own: {type(error).__name__}: {safe_line(str(error))}. "
             f"The details are in {file}"
         ) from error
+
+
+@contextlib.contextmanager
+def _crashes_told(file: Path) -> Iterator[None]:
+    """Write down where it was when the interpreter itself fails: by a library in C, say."""
+    with file.open("a", encoding="utf-8") as stream:
+        faulthandler.enable(stream)
+        try:
+            yield
+        finally:
+            faulthandler.disable()
 
 
 def check_keys(planned: Plan) -> None:
@@ -238,6 +255,8 @@ class _Ending:
         self.code: int | None = None
         self._starting = True
         self._handled: list[int] = []
+        self._unheard: tuple[int, float] | None = None
+        """The signal of which the loop has not heard yet, and when it came."""
         self._task: asyncio.Task[object] | None = None
 
     async def __aenter__(self) -> None:
@@ -245,9 +264,11 @@ class _Ending:
         for number in ENDING:
             if number in _ALWAYS or signal.getsignal(number) != signal.SIG_IGN:
                 asyncio.get_running_loop().add_signal_handler(number, self._end, number)
+                signal.signal(number, self._came)  # asyncio hears by a pipe, whoever is called
                 self._handled.append(number)
 
     async def __aexit__(self, *_error: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number in self._handled:
             asyncio.get_running_loop().remove_signal_handler(number)
 
@@ -276,7 +297,22 @@ class _Ending:
         if self.code is None:
             self._end(signal.SIGHUP)
 
+    def _came(self, number: int, _frame: object) -> None:
+        """Note a signal; end at once when the loop does not turn any more and never hears of it.
+
+        The alarm is one of the signals: it comes back here. The guard of the terminal does the rest.
+        """
+        now = time.monotonic()
+        if self._unheard is None:
+            self._unheard = number, now
+            signal.setitimer(signal.ITIMER_REAL, DEAF_AFTER)
+        elif now - self._unheard[1] >= DEAF_AFTER:
+            log.error("the event loop did not hear of %s", name_of(self._unheard[0]), stack_info=True)
+            os._exit(128 + self._unheard[0])
+
     def _end(self, number: int) -> None:
+        self._unheard = None
+        signal.setitimer(signal.ITIMER_REAL, 0)
         log.info("asked to end by %s", name_of(number))
         code = 128 + number
         if self.code == code == _HUNG_UP:  # the dead writer told it before the signal did
