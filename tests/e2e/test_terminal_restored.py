@@ -109,6 +109,31 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.parametrize("stop", [signal.SIGSTOP, signal.SIGTSTP])
+async def test_a_stopped_job_that_its_shell_ends_is_gone_and_the_shell_has_its_terminal(
+    stop: signal.Signals, tmp_path: Path
+) -> None:
+    environment = terminal_environment(tmp_path, PS1="ready> ")
+    async with held_terminal(["/bin/bash", "--norc", "-i"], environment, tmp_path) as terminal:
+        mark = await terminal.until("ready> ")
+        terminal.press(f"{sys.executable} -m agent_tui --demo\r".encode())
+        await terminal.until(FOOTER, since=mark)
+        (job,) = _children(terminal.process.pid)
+        mark = len(terminal.output)
+        os.kill(job, stop)
+        mark = await terminal.until("Stopped", "ready> ", since=mark)
+        terminal.press(b"kill %1\r")
+        async with asyncio.timeout(20):
+            while Path(f"/proc/{job}").exists():
+                await asyncio.sleep(0.01)
+        mark = len(terminal.output)
+        terminal.press(b"\r")
+        mark = await terminal.until("Exit 143", "ready> ", since=mark)
+        terminal.press(b"exit 7\r")
+        assert await terminal.end() == 7
+        assert (terminal.attributes, terminal.changed) == (terminal.before, {})
+
+
 @pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGKILL])
 async def test_a_crash_gives_the_terminal_back_and_says_where_it_was(number: int, tmp_path: Path) -> None:
     async with demo(tmp_path) as terminal:

@@ -60,16 +60,21 @@ def launch(
     `resume` is the id of a session, "" for the newest, None for a new one. Raises `AgentTuiError` for what
     stops a start.
     """
-    planned = plan(load_settings(config, environ=environ), flags, environ)
-    file = open_log(planned.data_dir, secrets(planned, environ))
-    check_keys(planned)
-    try:
-        with guarded_terminal(), _crashes_told(file):
-            from agent_tui.app import AgentTuiApp
-            from agent_tui_core.runtime.session import open_session
+    with guarded_terminal():  # first, while there is little in memory that the guard would keep
+        planned = plan(load_settings(config, environ=environ), flags, environ)
+        file = open_log(planned.data_dir, secrets(planned, environ))
+        check_keys(planned)
+        with _crashes_told(file):
+            return _open(planned, file, prompt, resume)
 
-            opened = open_session(planned, resume=resume)
-            return asyncio.run(_run(opened, lambda session: AgentTuiApp(session, prompt=prompt)))
+
+def _open(planned: Plan, file: Path, prompt: str | None, resume: str | None) -> int:
+    from agent_tui.app import AgentTuiApp
+    from agent_tui_core.runtime.session import open_session
+
+    try:
+        opened = open_session(planned, resume=resume)
+        return asyncio.run(_run(opened, lambda session: AgentTuiApp(session, prompt=prompt)))
     except (AgentTuiError, KeyboardInterrupt):
         raise
     except Exception as error:

@@ -40,6 +40,8 @@ class TerminalDriver(LinuxDriver):
     _left = False
     _holds = False
     """The terminal is in the state that this driver put it into."""
+    _away = False
+    """The terminal was given back for a while."""
     _was_seen = False
     """It had a size at some time."""
 
@@ -64,7 +66,7 @@ class TerminalDriver(LinuxDriver):
         if self._left:
             return
         self._end_reader()
-        self._reader = TerminalReader(self.came)
+        self._reader, self._away = TerminalReader(self.came), False
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._holds = self._writer_thread is not None
         signal.signal(signal.SIGWINCH, self._size_changed)
@@ -91,12 +93,18 @@ class TerminalDriver(LinuxDriver):
     def disable_input(self) -> None:
         """Wake the thread, and wait until it ended."""
         self._end_reader()
-        super().disable_input()
+        with _as_background():
+            super().disable_input()
 
     def suspend_application_mode(self) -> None:
         """Give the terminal back until `resume_application_mode`."""
         super().suspend_application_mode()
-        self._left = False
+        self._left, self._away = False, True
+
+    def write(self, data: str) -> None:
+        """Write to the terminal; nothing while it is somebody else's. Nobody empties the queue then."""
+        if not self._away:
+            super().write(data)
 
     def close(self) -> None:
         """Leave the terminal for good."""
@@ -191,7 +199,7 @@ class TerminalDriver(LinuxDriver):
 
 @contextlib.contextmanager
 def _as_background() -> Iterator[None]:
-    """Let nobody stop the program because it is in the background and writes to the terminal."""
+    """Let nobody stop the program because it is in the background and changes the terminal (SIGTTOU)."""
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     try:
         yield
