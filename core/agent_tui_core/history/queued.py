@@ -22,7 +22,7 @@ _PUT = """
     ON CONFLICT (id) DO UPDATE SET place = excluded.place, text = excluded.text, blocks = excluded.blocks
 """
 _TAKE = "DELETE FROM queued_prompts WHERE id = :prompt_id"
-_FIND = "SELECT id, text, blocks FROM queued_prompts WHERE conversation_id = ? ORDER BY place, at"
+_FIND = "SELECT id, text, blocks, place FROM queued_prompts WHERE conversation_id = ? ORDER BY place, at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,17 @@ def taken_by(bodies: Sequence[Body]) -> Sequence[Change]:
     ]
 
 
-def queued_prompts(connection: sqlite3.Connection, conversation_id: str) -> tuple[QueuedPrompt, ...]:
+def queued_prompts(connection: sqlite3.Connection, conversation_id: str) -> tuple[PlacedPrompt, ...]:
     """The prompts that wait in a conversation, the oldest first."""
     found = (
         fields_of(row, f"history row queued_prompts {row['id']}")
         for row in connection.execute(_FIND, (conversation_id,))
     )
     return tuple(
-        QueuedPrompt(row.text("id"), row.text("text"), kept=True, blocks=_blocks(row)) for row in found
+        PlacedPrompt(
+            QueuedPrompt(row.text("id"), row.text("text"), kept=True, blocks=_blocks(row)), row.count("place")
+        )
+        for row in found
     )
 
 

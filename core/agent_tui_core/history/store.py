@@ -26,7 +26,7 @@ from agent_tui_core.history.rows import Change, change_of, entries_of, fields_of
 from agent_tui_core.history.search import Hit, find
 from agent_tui_core.history.values import Fields, blocks_of, to_json
 from agent_tui_core.history.writer import Write, Writer
-from agent_tui_core.messages import QueuedPrompt, new_id
+from agent_tui_core.messages import new_id
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 
@@ -67,7 +67,7 @@ class StoredConversation:
     """Run id, time in seconds since the epoch and body, in the order in which they were recorded."""
     closed: bool = False
     """Its agent was closed by the person."""
-    queue: tuple[QueuedPrompt, ...] = ()
+    queue: tuple[PlacedPrompt, ...] = ()
     """The prompts that wait, oldest first."""
 
 
@@ -131,6 +131,12 @@ class History:
         change = Change("conversation", conversation_id, _ADD_CONVERSATION, values)
         await self._writer.write(Write([change], time.time()))
         return conversation_id
+
+    async def change_profile(self, conversation_id: str, profile: JsonObject) -> None:
+        """Note what an agent goes on with, in the place of what it was made from."""
+        values = {"id": conversation_id, "profile": to_json(profile)}
+        change = Change("profile", conversation_id, _CHANGE_PROFILE, values)
+        await self._writer.write(Write([change], time.time()))
 
     async def close_conversation(self, conversation_id: str) -> None:
         """Note that its agent was closed: it stays readable, but does not come back with its session."""
@@ -200,6 +206,7 @@ _ADD_CONVERSATION = """
     INSERT INTO conversations (id, session_id, agent_id, name, position, profile, created_at)
     VALUES (:id, :session_id, :agent_id, :name, :position, :profile, :at)
 """
+_CHANGE_PROFILE = "UPDATE conversations SET profile = :profile WHERE id = :id"
 _CLOSE_CONVERSATION = "UPDATE conversations SET closed_at = :at WHERE id = :id AND closed_at IS NULL"
 # Each looks at the last entry and at the first prompt of a conversation, which an index finds at once: what
 # would ask `max` or `min` of all entries takes seconds after a year of use.

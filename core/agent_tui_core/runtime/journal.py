@@ -20,8 +20,8 @@ class WorkerJournal:
         self._outbox = outbox
         self._record = record
         self.activity = Activity()
-        self.on_run: Callable[[], None] = lambda: None
-        """Called when history has a new run."""
+        self.on_run: Callable[[bool], None] = lambda _kept: None
+        """Called before a new run is written, with False, and when history has it, with True."""
         self._settled: list[Event] = []
         """Committed events up to the last whole message."""
         self._recent: list[tuple[bool, Event]] = []
@@ -32,9 +32,12 @@ class WorkerJournal:
     async def commit(self, *bodies: Body) -> None:
         """Keep, what is owed before it, then show."""
         run_id = self._outbox.run_id or ""
+        begins = any(isinstance(body, RunStarted) for body in bodies)
+        if begins:
+            self.on_run(False)
         await uninterrupted(self._keep(run_id, bodies))
-        if any(isinstance(body, RunStarted) for body in bodies):
-            self.on_run()
+        if begins:
+            self.on_run(True)
         self._show(bodies)
 
     def owe(self, *bodies: Body) -> None:

@@ -42,7 +42,9 @@ class PromptQueue:
         self._sending: PlacedPrompt | None = None
         """Is not shown: it is on its way, and its run has not begun yet."""
         self._late: asyncio.TimerHandle | None = None
-        """While what is being sent is not stored."""
+        """Stores what is being sent, unless its run is written before."""
+        self._is_stored = False
+        """What is being sent was stored."""
         self._unwritten: set[str] = set()
         """Ids whose last change could not be written; it is tried again with the next."""
         self._writes: set[asyncio.Task[None]] = set()
@@ -57,10 +59,11 @@ class PromptQueue:
         """A prompt is on its way, and its run has not begun yet."""
         return self._sending is not None
 
-    def restore(self, prompts: Iterable[QueuedPrompt]) -> None:
-        """Have what an earlier life left. None of it is sent by itself until `release`."""
-        left = [replace(prompt, kept=True, held=True) for prompt in prompts]
-        self._waiting = [PlacedPrompt(prompt, place) for place, prompt in enumerate(left)]
+    def restore(self, left: Iterable[PlacedPrompt]) -> None:
+        """Have what an earlier life left, in its order. None of it is sent by itself until `release`."""
+        self._waiting = [
+            replace(placed, prompt=replace(placed.prompt, kept=True, held=True)) for placed in left
+        ]
 
     def release(self) -> None:
         """The person goes on with this agent: what an earlier life left is sent in its turn."""
@@ -79,7 +82,8 @@ class PromptQueue:
 
     def put_back(self, prompt: QueuedPrompt, *, held: bool = False) -> None:
         """Queue a prompt again that nothing came of, before all others; one that is there stays there."""
-        self._let_go()
+        self._hurry()
+        self._sending = None
         if all(placed.prompt.id != prompt.id for placed in self._waiting):
             self._insert(replace(prompt, kept=False, held=held), first=True)
 
@@ -88,7 +92,7 @@ class PromptQueue:
         for index, placed in enumerate(self._waiting):
             if not placed.prompt.held:
                 del self._waiting[index]
-                self._sending = placed
+                self._sending, self._is_stored = placed, True
                 self.tell()
                 return placed.prompt
         return None
@@ -99,13 +103,23 @@ class PromptQueue:
         Hooks may stand before its run, or a folder that hangs; else it is not written twice.
         """
         if self._sending is None:
-            self._sending = PlacedPrompt(prompt, self._first_place())
+            self._sending, self._is_stored = PlacedPrompt(prompt, self._first_place()), False
             self._late = asyncio.get_running_loop().call_later(STORED_AFTER, self._store_sending)
 
-    def sent(self, *, begun: bool) -> None:
-        """The prompt that was sent is nobody's here any more: its run has `begun`, or it was given back."""
-        sending, waited = self._let_go()
-        if sending is not None and not begun and not waited:
+    def runs(self, kept: bool) -> None:
+        """Its run is being written, or was: from here on that says that there is this prompt.
+
+        What was stored later than the run would not be taken out by it.
+        """
+        self._hurry()
+        if kept:
+            self._sending = None
+
+    def give_up(self) -> None:
+        """What was being sent has no run, and was given back: it is nobody's here any more."""
+        self._hurry()
+        sending, self._sending = self._sending, None
+        if sending is not None and self._is_stored:
             self._write((), [sending.prompt.id])
 
     def remove(self, prompt_id: str) -> str | None:
@@ -159,14 +173,13 @@ class PromptQueue:
     def _store_sending(self) -> None:
         self._late = None
         if self._sending is not None:
+            self._is_stored = True
             self._write([self._sending])
 
-    def _let_go(self) -> tuple[PlacedPrompt | None, bool]:
-        """What was being sent, and whether it was not stored yet."""
-        sending, late, self._sending, self._late = self._sending, self._late, None, None
-        if late is not None:
-            late.cancel()
-        return sending, late is not None
+    def _hurry(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
     def _index(self, prompt_id: str) -> int | None:
         return next((i for i, placed in enumerate(self._waiting) if placed.prompt.id == prompt_id), None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 from agent_tui_core.agent.conversation import Conversation, ConversationSnapshot
@@ -28,6 +27,7 @@ from agent_tui_core.events import (
     WorkerClosed,
     WorkerFailed,
 )
+from agent_tui_core.history.queued import PlacedPrompt
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.messages import Message, QueuedPrompt, new_id
 from agent_tui_core.records import dataclass
@@ -88,7 +88,7 @@ class Worker:
         self._branch = branch
         self._queue = queue or PromptQueue()
         self._queue.tell, self._queue.warn = self._tell_queue, self._warn
-        journal.on_run = partial(self._queue.sent, begun=True)
+        journal.on_run = self._queue.runs
         self._task: asyncio.Task[None] | None = None
         self._interrupting = False
         self._closed = False
@@ -319,7 +319,7 @@ class Worker:
         self,
         past: Sequence[Happened],
         goes_on: GoesOn = nothing_goes_on,
-        queue: Sequence[QueuedPrompt] = (),
+        queue: Sequence[PlacedPrompt] = (),
     ) -> None:
         """Take up what history has of this agent, and end what a crash left open. Raises `HistoryError`.
 
@@ -372,7 +372,7 @@ class Worker:
         if prompt is not None:
             self._finish(prompt.id, ended, began)
         self._task = self._unanswered = None
-        self._queue.sent(begun=False)
+        self._queue.give_up()
         self._queue.retry()
         whole = ended is not None and ended.end == "completed" and not self._interrupting
         if whole or self._goes_on:

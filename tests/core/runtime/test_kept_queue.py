@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,10 +19,12 @@ from agent_tui_core.errors import HistoryError
 from agent_tui_core.history.migrations import MIGRATIONS, connect, migrate
 from agent_tui_core.history.queued import PlacedPrompt
 from agent_tui_core.history.store import History
+from agent_tui_core.history.writer import Write, Writer
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import HookDecision, UserPromptSubmitEvent
 from agent_tui_core.messages import QueuedPrompt
 from agent_tui_core.runtime.entries import NoticeEntry, UserEntry
+from agent_tui_core.runtime.prompt_queue import STORED_AFTER
 from agent_tui_core.runtime.session import Session, open_session
 from agent_tui_core.runtime.worker import Worker
 from loopback import HANG, Answer, LoopbackServer, say, text
@@ -125,6 +129,20 @@ async def test_a_prompt_that_nothing_came_of_waits_again_with_true_words(tmp_pat
         assert await committed(tmp_path) == ["first", "second"]
 
 
+async def test_what_is_queued_in_a_later_life_waits_behind_what_was_left(tmp_path: Path) -> None:
+    async with LoopbackServer([TALKS] * 3) as server:
+        plan = planned(server.base_url, tmp_path)
+        async with open_session(plan) as session:
+            await busy(session, "1", "a", "b", "c")
+            for prompt in session.workers[0].queue[:2]:
+                session.workers[0].unqueue(prompt.id)
+        for life in ("2", "3"):
+            async with open_session(plan, resume="") as session:
+                await busy(session, life, f"{life} after")
+        async with open_session(plan, resume="") as session:
+            assert queued(session.workers[0]) == ["c", "2 after", "3 after"]
+
+
 @pytest.mark.parametrize("how", ["quit", "crash"])
 async def test_a_change_of_the_queue_is_what_comes_back(tmp_path: Path, how: str) -> None:
     async with LoopbackServer([TALKS]) as server:
@@ -172,6 +190,31 @@ def stored(plan: Plan) -> list[str]:
     """What a look at the file finds in the queue."""
     with closing(sqlite3.connect(plan.data_dir / "history.db")) as file:
         return [words for (words,) in file.execute("SELECT text FROM queued_prompts ORDER BY place")]
+
+
+async def test_a_prompt_whose_run_is_written_slowly_is_not_queued_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep, turned, runs = Writer._keep, threading.Event(), iter([False, True])
+
+    def slowly(writer: Writer, connection: sqlite3.Connection, batch: Sequence[Write]) -> Any:
+        if any(change.kind == "RunStarted" for write in batch for change in write.changes) and next(runs):
+            turned.wait(10)
+        return keep(writer, connection, batch)
+
+    monkeypatch.setattr(Writer, "_keep", slowly)
+    async with LoopbackServer([say("made"), Answer(status=401, framing="none")]) as server:
+
+        async def act(session: Session) -> None:
+            session.workers[0].prompt("so that all is made")
+            await settled(session)
+            session.workers[0].prompt("second")
+            asyncio.get_running_loop().call_later(4 * STORED_AFTER, turned.set)
+            await settled(session)
+            assert session.workers[0].state == "failed"
+
+        async with after("quit", planned(server.base_url, tmp_path), act) as again:
+            assert queued(again.workers[0]) == []
 
 
 async def test_a_prompt_that_a_hook_blocks_does_not_come_back(tmp_path: Path) -> None:
@@ -259,7 +302,7 @@ async def test_a_file_of_the_version_before_opens_with_all_that_it_has(tmp_path:
         await history.keep_queue("c", [PlacedPrompt(QueuedPrompt("p", "lone \udcff"), 0)])
         await history.keep_queue("c", [PlacedPrompt(QueuedPrompt("q", "before"), -1)])
         [conversation] = (await history.load("s")).conversations
-        assert [prompt.text for prompt in conversation.queue] == ["before", "lone \udcff"]
+        assert [placed.prompt.text for placed in conversation.queue] == ["before", "lone \udcff"]
         with pytest.raises(HistoryError):
             await history.keep_queue("nowhere", [PlacedPrompt(QueuedPrompt("r", "lost"), 0)])
     finally:
