@@ -18,10 +18,12 @@ import pytest
 
 from loopback import HANG, Answer, LoopbackServer, Request, finish, json_answer, say, text
 from pty_program import PtyProgram, pty_program, terminal_environment
+from terminal_rows import drawn_rows
 
 _SHOWN = re.compile(r"(?:queued|[┊▌]) (p\d{3}-\d)\b")
 """A prompt that the screen says is queued, or that stands in a conversation."""
 _PROMPT = re.compile(r"p\d{3}-\d")
+COLUMNS = 120
 MOMENT = 0.3
 """Seconds between what is waited for and the kill, at most."""
 PATIENCE = 10.0
@@ -46,7 +48,7 @@ class Killing:
         begun = self._data.exists() and any(self._data.glob("history.db"))
         argv = [*self._argv, *(["--resume"] if begun else ["-n", "2"])]
         environment = terminal_environment(self._folder)
-        async with pty_program(argv, environment, self._folder, rows=40, columns=120) as program:
+        async with pty_program(argv, environment, self._folder, rows=40, columns=COLUMNS) as program:
             self.lives += 1
             if begun and self._dice.random() < 0.1:  # while it takes up what the life before left
                 await asyncio.sleep(self._dice.uniform(0, 1.0))
@@ -58,7 +60,7 @@ class Killing:
             await asyncio.sleep(self._dice.uniform(0, MOMENT) ** 2 / MOMENT)
             os.kill(program.pid, signal.SIGKILL)
             assert await program.end() == -signal.SIGKILL
-            self.shown |= set(_SHOWN.findall(program.since(0)))
+            self.shown |= _shown(program)
         if begun:
             self.queued_at_ends += len(self._stored()[1])
 
@@ -70,7 +72,7 @@ class Killing:
                     await program.until(last)
                 elif moment == 2:
                     mark = 0
-                    while last not in _SHOWN.findall(program.since(0)):
+                    while last not in _shown(program):
                         mark = await program.draws(mark)
                 elif moment == 3:
                     await self._server.until(lambda: len(self._server.requests) > asked)
@@ -89,14 +91,28 @@ class Killing:
         """Each prompt that was shown is once in the history or in the queue, and no prompt is there twice."""
         said, queued = self._stored()
         found = Counter([*said, *queued])
-        assert self.shown <= found.keys(), f"lost: {sorted(self.shown - found.keys())}"
-        assert set(found.values()) <= {1}, f"doubled: {[each for each in found if found[each] > 1]}"
+        assert self.shown <= found.keys(), f"lost: {sorted(self.shown - found.keys())}: {self._all()}"
+        doubled = [each for each in found if found[each] > 1]
+        assert not doubled, f"doubled: {doubled}: {self._all()}"
 
-    def _stored(self) -> tuple[list[str], list[str]]:
+    def _all(self) -> str:
+        """All that history has, to see what became of a prompt."""
+        tables = ("runs", "messages", "queued_prompts")
+        with closing(sqlite3.connect(self._data / "history.db")) as file:
+            rows = [file.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+        return "\n".join(str(row) for table in rows for row in table)
+
+    def _stored(self) -> list[list[str]]:
         with closing(sqlite3.connect(self._data / "history.db")) as file:
             said = file.execute("SELECT blocks FROM messages WHERE role = 'user'").fetchall()
             queued = file.execute("SELECT text FROM queued_prompts").fetchall()
-        return [_PROMPT.findall(blocks)[0] for (blocks,) in said], [words for (words,) in queued]
+        return [_PROMPT.findall(" ".join(words for (words,) in rows)) for rows in (said, queued)]
+
+
+def _shown(program: PtyProgram) -> set[str]:
+    """The prompts that its screen ever said it has."""
+    rows = drawn_rows(bytes(program.output), columns=COLUMNS)
+    return {prompt for row in rows for prompt in _SHOWN.findall(row)}
 
 
 def _answers(dice: random.Random, request: Request) -> Answer:
@@ -104,8 +120,7 @@ def _answers(dice: random.Random, request: Request) -> Answer:
         return json_answer({"data": [{"id": "m"}]})
     return dice.choice(
         [
-            say("At once."),
-            say("At once again."),
+            *[say("At once.")] * 6,
             Answer(0.1, text("A little "), 0.1, text("later."), finish(), b"data: [DONE]\n\n"),
             Answer(text("And then nothing"), HANG),
             Answer(HANG),
