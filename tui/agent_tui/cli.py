@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 
-from agent_tui.options import CONTEXT, NEWEST, planning_options, session_id
+from agent_tui.options import CONTEXT, HAS_AGENTS, NEWEST, planning_options, session_id
 from agent_tui_core.config.profiles import Flags
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.text import safe_text
@@ -164,6 +164,8 @@ def command(
     _check_terminal()
     from agent_tui.launch import launch
 
+    if resume is not None and (flags.agents or flags.count is not None):
+        raise click.UsageError(HAS_AGENTS)
     session = _session_id(resume, prompt)
     return launch(flags, config, os.environ, prompt="".join(prompt).strip() or None, resume=session)
 

@@ -171,7 +171,8 @@ class _Private(logging.Formatter):
 
 def secrets(planned: Plan, environ: Mapping[str, str]) -> list[str]:
     """What may never be written anywhere: the keys that this start could use."""
-    names = {OPENAI_KEY, *(provider.api_key_env for provider in planned.providers.values())}
+    all_providers = [*planned.providers.values(), *planned.configured.values()]
+    names = {OPENAI_KEY, *(provider.api_key_env for provider in all_providers)}
     return [environ.get(name, "").strip() for name in names if name]
 
 

@@ -14,6 +14,7 @@ from agent_tui_core.config.profiles import MOST_AGENTS, Flags
 from agent_tui_core.config.taping import Taping
 
 NEWEST: Final = "newest"
+HAS_AGENTS: Final = "A session that is resumed has its agents: leave out -a and -n, or --resume."
 HELP_WIDTH: Final = 96
 CONTEXT: Final = {"max_content_width": HELP_WIDTH, "help_option_names": ["-h", "--help"]}
 

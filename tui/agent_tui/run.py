@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tui.options import CONTEXT, planning_options, session_id
+from agent_tui.options import CONTEXT, HAS_AGENTS, planning_options, session_id
 from agent_tui.signals import ENDING
 from agent_tui_core.agent.policy import OPTION, Policy, read_policy
 from agent_tui_core.config.profiles import Flags
@@ -95,7 +95,7 @@ def command(
     if len(prompt) > 1:
         raise click.UsageError("The prompt is one argument: put it in quotes.")
     if resume is not None and (flags.agents or flags.count is not None):
-        raise click.UsageError("A session that is resumed has its agents: leave out -a and -n, or --resume.")
+        raise click.UsageError(HAS_AGENTS)
     orders = _orders("".join(prompt), as_json=as_json) if as_json else None
     if policy.rest == "ask" and orders is None:
         raise ConfigError('"ask" needs --json and a pipe on standard input that answers', key=OPTION)

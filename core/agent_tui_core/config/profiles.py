@@ -105,6 +105,16 @@ class AgentProfile:
     """Whether commands in the sandbox reach the network; None takes what `[sandbox]` says."""
     progress_timeout: float | None = None
     """Seconds without text, call or usage after which a request is given up; 0 never, None is not said."""
+    profile: str = ""
+    """The name of the profile that it was made of; empty where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the command line said for all agents: it counts for those of an earlier session, too."""
+
+    model: str | None = None
+    provider: ProviderProfile | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,9 @@ class Plan:
     """What the command line said of it, for all agents."""
     taping: Taping = NO_TAPING
     """What is recorded, or replayed in the place of every server."""
+    configured: Mapping[str, ProviderProfile] = field(default_factory=dict)
+    """All that there are, also those that only an agent of an earlier session uses."""
+    said: Said = Said()
     equipment: EquipmentSettings = field(default_factory=EquipmentSettings)
     """What the person's own settings say of rules, hooks, servers, tools and the sandbox."""
 
@@ -142,8 +155,10 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
     override = None if flags.demo else _named(flags, environ)
     taping = flags.taping.checked()
     known = providers(settings, override, environ) if not flags.demo else {}
+    configured = providers(settings, None, environ) | known
     if taping.replay is not None and not flags.demo:
-        known = replayed(known)
+        known, configured = replayed(known), replayed(configured)
+    said = Said(flags.model, known[override.name] if override is not None and flags.base_url else None)
     table = {name: _profile(name, agent, workspace, flags) for name, agent in settings.agents.items()}
     if DEFAULT_PROFILE not in table:
         first = next(iter(table.values()), None) or _profile(
@@ -169,6 +184,8 @@ def plan(settings: Settings, flags: Flags, environ: Mapping[str, str]) -> Plan:
         mouse=settings.dashboard.mouse,
         progress_timeout=flags.progress_timeout,
         taping=taping,
+        configured=configured,
+        said=said,
         equipment=EquipmentSettings(
             permissions=settings.permissions,
             hooks=settings.hooks,
@@ -252,6 +269,7 @@ def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> 
         mcp=agent.mcp,
         network=agent.network,
         progress_timeout=agent.progress_timeout,
+        profile=name,
     )
 
 

@@ -207,6 +207,7 @@ def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
         "mcp": None if profile.mcp is None else list(profile.mcp),
         "network": profile.network,
         "progress_timeout": profile.progress_timeout,
+        "profile": profile.profile,
     }
 
 
@@ -227,6 +228,7 @@ def profile_from(name: str, stored: JsonObject) -> AgentProfile:
         mcp=_texts(stored, "mcp"),
         progress_timeout=_seconds(stored, "progress_timeout"),
         network=network if isinstance(network := stored.get("network"), bool) else None,
+        profile=_text(stored, "profile") or "",
     )
 
 

@@ -62,8 +62,8 @@ class GoneProvider:
             self._words = "a program gave this agent its provider, and no program does now: name a server"
             return
         self._words = (
-            f"the provider {name!r} of this agent is not configured any more; "
-            "add it to the settings file, or start with --base-url"
+            f"the provider {name!r} of this agent is not configured any more. Name it in the settings file "
+            f"again ([providers.{name}]), or come back with --resume and --base-url (and -m)"
         )
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:  # noqa: ARG002
@@ -137,16 +137,29 @@ class Connections:
     def reconnect(self, stored: JsonObject) -> Connection:
         """Return the way to a resumed agent's model, by what was stored of it."""
         name, url, model = (str(stored.get(key) or "") for key in ("provider", "base_url", "model"))
+        said = self._plan.said
+        model = said.model or model
         if self._given is not None:
             return Connection(self._given, GIVEN, "", model)
+        if said.provider is not None:
+            return _connection(self._provider(said.provider), said.provider, model)
         if name == DEMO:
             return self._demo(model)
-        chosen = self._profiles.get(name)
+        chosen = self._configured(name, url, stored)
         if chosen is None and (self._replay is not None or urlsplit(url).hostname in _LOOPBACK):
             chosen = _as_stored(name, url, stored)
         if chosen is None:
             return Connection(GoneProvider(name), name, url, model)
         return _connection(self._provider(chosen), chosen, model)
+
+    def _configured(self, name: str, url: str, stored: JsonObject) -> ProviderProfile | None:
+        """The provider of this name, else the one that is the same server under another name."""
+        known = {**self._plan.configured, **self._profiles}
+        if name in known:
+            return known[name]
+        spoken = stored.get("protocol", "chat")
+        same = (each for each in known.values() if (each.base_url, each.protocol) == (url, spoken))
+        return next(same, None)
 
     async def close(self) -> None:
         """Close every connection."""

@@ -123,4 +123,5 @@ def _profile(name: str, said: AgentSettings, default: AgentProfile, root: Path) 
         mcp=said.mcp,
         network=said.network,
         progress_timeout=said.progress_timeout,
+        profile=name,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from agent_tui_core.runtime.demo_stage import DEMO_GREETING as DEMO_GREETING
 from agent_tui_core.runtime.demo_stage import DemoStage
 from agent_tui_core.runtime.equipment import Equipment
 from agent_tui_core.runtime.prompt_run import PromptRun
+from agent_tui_core.runtime.resumed import changed_words, check_resumed, resumed_profile
 from agent_tui_core.runtime.supervisor import Supervisor
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
 
@@ -265,15 +266,25 @@ class Session:
         )
 
     async def _revive(self, stored: StoredConversation) -> None:
-        profile, lost = self._workspace_of(profile_from(stored.name, stored.profile), stored.profile)
+        profile, changed = resumed_profile(profile_from(stored.name, stored.profile), self._profiles_now)
+        profile, lost = self._workspace_of(profile, stored.profile)
         connection = self._connections.reconnect(stored.profile)
         identity = _identity(stored.agent_id, stored.position, profile, connection)
         worker = self._assembly.worker(Birth(identity, profile, connection, stored.id))
         await worker.restore(stored.bodies, self.equipment.outside.goes_on, stored.queue)
-        if lost is not None:
-            worker.notice(lost)
+        told = changed_words(stored.profile, connection, profile, changed)
+        if told is not None:
+            await self._history.change_profile(stored.id, stored_profile(profile, connection))
+        for words in (lost, told):
+            if words is not None:
+                worker.notice(words)
         self._conversations[worker.id] = stored.id
         self._supervisor.add(worker)
+
+    @property
+    def _profiles_now(self) -> Mapping[str, AgentProfile]:
+        """Those that agents of an earlier session go on with; the demo's have parts that no settings say."""
+        return {} if self.demo else self.plan.profiles
 
     def _workspace_of(self, profile: AgentProfile, stored: JsonObject) -> tuple[AgentProfile, str | None]:
         """A demo workspace was temporary: when it is gone, a fresh copy takes its place."""
@@ -313,6 +324,7 @@ async def open_session(
         if resume is not None:
             held = HeldSession.hold(plan.data_dir, await history.find(resume or None))
             stored = await history.load(held.session_id)
+            check_resumed(plan, demo=stored.demo)
         demo = plan.demo if stored is None else stored.demo
         connections = Connections(plan, demo=demo, demo_pace=demo_pace, given=provider)
         if stored is None:

@@ -24,8 +24,7 @@ def planned(speech: Speech, base_url: str, folder: Path, model: str | None = "m"
 
 def unconfigured(folder: Path) -> Plan:
     environ = {"AGENT_TUI_DATA_DIR": str(folder / "data"), "AGENT_TUI_CONFIG_DIR": str(folder / "none")}
-    flags = Flags(base_url="http://127.0.0.1:9/v1", model="x", workspace=folder / "workspace")
-    return plan(load_settings(None, environ=environ), flags, environ)
+    return plan(load_settings(None, environ=environ), Flags(workspace=folder / "workspace"), environ)
 
 
 def looking(speech: Speech) -> Answer:
