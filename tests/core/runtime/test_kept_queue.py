@@ -23,7 +23,7 @@ from agent_tui_core.history.writer import Write, Writer
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.hooks.points import HookDecision, UserPromptSubmitEvent
 from agent_tui_core.messages import QueuedPrompt
-from agent_tui_core.runtime.entries import NoticeEntry, UserEntry
+from agent_tui_core.runtime.entries import EndEntry, NoticeEntry, UserEntry
 from agent_tui_core.runtime.prompt_queue import STORED_AFTER
 from agent_tui_core.runtime.session import Session, open_session
 from agent_tui_core.runtime.worker import Worker
@@ -119,8 +119,10 @@ async def test_a_prompt_that_nothing_came_of_waits_again_with_true_words(tmp_pat
         async with after(how, plan, act) as again:
             [worker] = again.workers
             assert queued(worker) == ["first", "second"]
-            [entry] = [e for e in Reader(worker).read().entries if isinstance(e, UserEntry)]
-            assert (entry.staged, entry.unanswered) == (True, "the program ended")
+            entry, end = Reader(worker).read().entries
+            assert isinstance(entry, UserEntry)
+            assert isinstance(end, EndEntry)
+            assert (entry.staged, entry.unanswered, end.reason) == (True, "", "the program ended")
         async with open_session(plan, resume="") as again:  # and it is there once, however often one looks
             [worker] = again.workers
             assert queued(worker) == ["first", "second"]
