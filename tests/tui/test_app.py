@@ -40,6 +40,12 @@ async def _answer(driver: Driver, key: str) -> None:
     await driver.until(lambda: driver.app.screen is not modal)
 
 
+def _shown(driver: Driver) -> str:
+    """The command that the open question is about."""
+    modal = driver.app.screen
+    return str(modal.request.input["command"]) if isinstance(modal, ApprovalModal) else ""
+
+
 def _notes(driver: Driver) -> str:
     return " ".join(note.message for note in driver.app._notifications)
 
@@ -79,12 +85,16 @@ async def test_no_question_opens_while_someone_types_and_the_half_typed_prompt_s
         task.cancel()
 
 
-async def test_f2_opens_the_oldest_question_even_while_typing(tmp_path: Path) -> None:
-    async with dashboard(_session(tmp_path)) as driver:
-        await driver.press("x")
+@pytest.mark.parametrize(("key", "name"), [("alt+1", "scout"), ("alt+3", "builder")])
+async def test_f2_opens_the_chosen_agents_question_else_the_oldest_even_while_typing(
+    tmp_path: Path, key: str, name: str
+) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "scout", "builder", "tester")
+    async with dashboard(session) as driver:
+        await driver.press(key, "x")
         tasks = [driver.workers[1].ask("Bash", "first"), driver.workers[0].ask("Bash", "second")]
         await driver.press("y", "f2")
-        assert _modal(driver).request.agent_name == "builder"
+        assert _modal(driver).request.agent_name == name
         for task in tasks:
             task.cancel()
 
@@ -131,7 +141,9 @@ async def test_a_question_that_is_withdrawn_under_another_modal_goes_when_that_o
         await driver.until(lambda: driver.app.screen is driver.screen)
 
 
-async def test_later_puts_the_question_away_until_f2_or_a_new_one(tmp_path: Path) -> None:
+async def test_what_was_put_off_stays_so_until_f2_and_a_new_question_opens_itself_only(
+    tmp_path: Path,
+) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         one = driver.workers[0].ask("Bash", "one")
         await _opened(driver)
@@ -142,9 +154,59 @@ async def test_later_puts_the_question_away_until_f2_or_a_new_one(tmp_path: Path
         assert driver.app.screen is driver.screen
         await driver.shows("1 waits for you — f2")
         two = driver.workers[1].ask("Bash", "two")
-        assert (await _opened(driver)).request.input == {"command": "one"}
-        for task in (one, two):
+        assert (await _opened(driver)).request.input == {"command": "two"}
+        await driver.press("escape")
+        await driver.until(lambda: driver.app.screen is driver.screen)
+        driver.app._last_key_at = float("-inf")
+        for _ in range(5):
+            await driver.drawn()
+        assert driver.app.screen is driver.screen
+        three = driver.workers[1].ask("Bash", "three")
+        assert (await _opened(driver)).request.input == {"command": "three"}
+        await _answer(driver, "left")
+        await driver.until(lambda: _shown(driver) == "two")
+        await driver.press("right")
+        await driver.until(lambda: _shown(driver) == "three")
+        await driver.press("right")
+        await driver.until(lambda: _shown(driver) == "one")
+        for task in (one, two, three):
             task.cancel()
+
+
+async def test_f2_takes_what_was_put_off_behind_the_others(tmp_path: Path) -> None:
+    session = ScriptedSession(scripted_plan(tmp_path), "scout", "builder", "tester")
+    async with dashboard(session) as driver:
+        await driver.press("alt+3")
+        one = driver.workers[0].ask("Bash", "one")
+        await _opened(driver)
+        await driver.press("escape")
+        await driver.until(lambda: driver.app.screen is driver.screen)
+        await driver.press("x")
+        two = driver.workers[1].ask("Bash", "two")
+        await driver.press("f2")
+        assert _shown(driver) == "two"
+        await _answer(driver, "y")
+        await two
+        await driver.press("f2")
+        assert _shown(driver) == "one"
+        one.cancel()
+
+
+async def test_the_question_after_an_answer_opens_at_once_and_answers_to_a_human_pace(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        asked = [driver.workers[n % 2].ask("Bash", f"number {n}") for n in range(3)]
+        await driver.until(lambda: _shown(driver) == "number 0" and _modal(driver).hearing == "armed")
+        loop = asyncio.get_running_loop()
+        for number, task in enumerate(asked):
+            began = loop.time()
+            await driver.press("y")
+            assert await task == AllowOnce()
+            if number + 1 < len(asked):
+                await driver.until(lambda shown=f"number {number + 1}": _shown(driver) == shown)  # type: ignore[misc]
+                assert not task.cancelled()
+                await driver.until(lambda: _modal(driver).hearing == "armed")
+                assert loop.time() - began < QUIET_SECONDS + 2
+        assert driver.screen.prompt.text == ""
 
 
 async def test_a_remembered_answer_says_how_many_others_it_settled(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from textual.app import App, ComposeResult
+from textual.events import Paste
 from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from agent_tui.modals.arming import Beneath
 from agent_tui.modals.confirm import ConfirmModal
 
 
@@ -20,7 +22,10 @@ class Desk(App[None]):
         super().__init__()
         self.now = 5.0
         self.outcomes: list[bool | None] = []
-        self.modal = ConfirmModal(title, body, yes, clock=lambda: self.now)
+        self.typed: list[str] = []
+        self.pasted: list[str] = []
+        beneath = Beneath(lambda key: self.typed.append(key.key), self.pasted.append)
+        self.modal = ConfirmModal(title, body, yes, beneath=beneath, clock=lambda: self.now)
 
     def compose(self) -> ComposeResult:
         yield Static("a transcript", markup=False)
@@ -60,6 +65,26 @@ async def test_typing_into_the_opening_question_is_no_answer(keys: str) -> None:
         app.wait(1)
         await pilot.pause()
         assert app.outcomes == []
+        assert [key for key in app.typed if key != "enter"] == list(keys.strip())
+
+
+async def test_escape_is_no_at_once() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.outcomes == [False]
+
+
+async def test_a_paste_closes_it_and_goes_to_the_prompt() -> None:
+    app = Desk()
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        app.post_message(Paste("y\nwords"))
+        await pilot.pause()
+        assert app.outcomes == [False]
+        assert app.pasted == ["y\nwords"]
 
 
 async def test_a_click_on_yes_is_a_yes() -> None:

@@ -16,6 +16,7 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.modals import approval, edited_input
 from agent_tui.modals.approval import ApprovalModal, Outcome
+from agent_tui.modals.arming import Beneath
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.preview import Preview, PreviewLine, lines_of
 from agent_tui.panes.prompt import PromptBox
@@ -82,8 +83,7 @@ class Desk(App[None]):
             lambda: self.behind,
             by_key,
             number=2,
-            on_typed=self.box.receive,
-            on_pasted=self.box.insert,
+            beneath=Beneath(self.box.receive, self.box.insert),
             clock=lambda: self.now,
             wall=lambda: self.wall,
             rule_problem=rule_problem,
@@ -189,7 +189,7 @@ async def test_enter_never_answers() -> None:
         assert app.focused is None
 
 
-async def test_the_key_that_opened_it_does_not_answer_and_its_hasty_follower_neither() -> None:
+async def test_the_key_that_opened_it_does_not_answer_and_its_hasty_follower_is_typing() -> None:
     app = Desk(by_key=True)
     async with app.run_test() as pilot:
         await app.open(pilot)
@@ -200,9 +200,101 @@ async def test_the_key_that_opened_it_does_not_answer_and_its_hasty_follower_nei
         app.wait(1)
         await pilot.pause()
         assert app.outcomes == []
-        assert app.box.text == ""
+        assert app.box.text == "y"
         await app.answer(pilot, "y")
         assert app.outcomes == [AllowOnce()]
+
+
+@pytest.mark.parametrize("by_key", [False, True], ids=["by itself", "by f2"])
+async def test_escape_puts_off_at_once_and_what_was_chosen_a_moment_before_is_typing(by_key: bool) -> None:
+    app = Desk(by_key=by_key)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.outcomes == ["later"]
+    app = Desk(by_key=by_key)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        app.wait(3)
+        await pilot.press("y")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.outcomes == ["later"]
+        assert app.box.text == "y"
+
+
+async def test_what_can_be_taken_back_acts_at_once_in_a_question_that_was_opened_by_a_key() -> None:
+    app = Desk(by_key=True)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.open(pilot)
+        app.wait(0.5)
+        await pilot.press("w")
+        app.wait(0.5)
+        await pilot.press("w")
+        await pilot.pause()
+        assert "Bash(npm test) · for tester alone" in app.shown()
+        await pilot.press("r")
+        assert app.modal.query_one("#reason", Input).has_focus
+        await pilot.press(*"why", "escape")
+        assert app.box.text == ""
+        app.wait(0.5)
+        await pilot.press("l")
+        await pilot.pause()
+        assert app.outcomes == ["later"]
+
+
+@pytest.mark.parametrize("key", ["left", "right"])
+async def test_arrows_walk_where_other_questions_wait(key: Literal["left", "right"]) -> None:
+    app = Desk(by_key=True)
+    app.behind = 0
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        await pilot.press(key)
+        assert app.outcomes == []
+        app.behind = 1
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.outcomes == ([] if app.modal.is_active else [key])
+        await app.answer(pilot, key)
+        assert app.outcomes == [key]
+
+
+@pytest.mark.parametrize("key", ["alt+9", "alt+q", "f5"])
+async def test_keys_that_are_no_letters_write_nothing_and_go_to_what_is_beneath(key: str) -> None:
+    app = Desk()
+    pressed: list[str] = []
+
+    async def navigate(key: str) -> bool:
+        pressed.append(key)
+        return True
+
+    app.modal._beneath = Beneath(app.box.receive, app.box.insert, navigate)
+    async with app.run_test() as pilot:
+        await app.open(pilot)
+        app.post_message(Key(key, None if key == "f5" else key[-1]))
+        await pilot.pause()
+        assert pressed == [key]
+        assert app.box.text == ""
+        assert app.modal.is_active
+
+
+async def test_a_rule_that_lets_other_calls_run_needs_a_second_key_with_their_number_in_words() -> None:
+    app = Desk()
+    app.modal._also_allows = lambda _rule, scope: 3 if scope == "session" else 0
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "a")
+        assert app.outcomes == []
+        assert "a again: it also allows 3 other calls that wait" in app.shown()
+        await app.answer(pilot, "a")
+        assert app.outcomes == [AllowAlways("Bash(npm test)")]
+    app = Desk()
+    app.modal._also_allows = lambda _rule, scope: 3 if scope == "session" else 0
+    async with app.run_test(size=(100, 40)) as pilot:
+        await app.open(pilot)
+        await app.answer(pilot, "w", "a")
+        assert app.outcomes == [AllowAlways("Bash(npm test)", "project")]
 
 
 async def test_a_paste_is_no_answer_and_goes_to_the_prompt() -> None:
@@ -457,14 +549,14 @@ async def test_it_shows_who_where_why_and_what_is_saved_and_how_many_wait() -> N
             "/work/shop · branch main",
             "no rule allows it",
             "Bash(npm test) · for every agent",
-            "asked 14 s ago · 2 more wait",
+            "asked 14 s ago · ← → 2 more wait",
             "all of it: 1 line",
         ):
             assert words in shown
         app.behind, app.wall = 1, 1075.0
         app.modal._show_queue()
         await pilot.pause()
-        assert "asked 1 min ago · 1 more waits" in app.shown()
+        assert "asked 1 min ago · ← → 1 more waits" in app.shown()
 
 
 async def test_a_long_command_scrolls_and_says_where_one_is() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.events import Key, Paste
 from textual.widgets import TextArea
 
 from agent_tui.actions import ACTIONS, Action
@@ -128,26 +129,52 @@ async def test_esc_while_a_modal_is_open_is_the_modals_and_stops_no_agent(tmp_pa
             await driver.press(key)
             await driver.until(lambda kind=kind: isinstance(driver.app.screen, kind))  # type: ignore[misc]
             modal = driver.app.screen
-            if isinstance(modal, ConfirmModal):
-                await driver.until(lambda modal=modal: modal.hearing == "armed")  # type: ignore[misc]
+            assert modal is not driver.screen
             await driver.press("escape")
             await driver.until(lambda: driver.app.screen is driver.screen)
         task = driver.workers[1].ask("Bash", "ls")
         await driver.press("f2")
         await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
-        await driver.press("escape", "f6", "ctrl+t", "ctrl+p")
+        await driver.press("ctrl+t", "ctrl+p", "f9", "ctrl+w")
+        assert len(driver.workers) == 3
+        await driver.press("escape")
+        await driver.until(lambda: driver.app.screen is driver.screen)
         assert not any(worker.interrupts for worker in driver.workers)
-        assert (driver.chosen, len(driver.workers)) == (1, 3)
+        [said] = [note.message for note in driver.app._notifications]
+        assert said == "Later: f2 brings it back. esc now stops 1 scout."
+        await driver.press("escape")
+        assert [worker.interrupts for worker in driver.workers] == [1, 0, 0]
         task.cancel()
 
 
-async def test_f8_works_over_a_question_and_asks_once(tmp_path: Path) -> None:
+async def test_keys_that_only_lead_somewhere_act_at_once_in_a_question_that_opened_by_itself(
+    tmp_path: Path,
+) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        task = driver.workers[1].ask("Bash", "ls")
+        await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+        for key in ("a", "alt+3", "b", "f6", "c", "alt+9", "d"):
+            driver.app.post_message(Key(key, None if key == "f6" else key[-1]))
+        await driver.until(lambda: driver.screen.prompt.text == "acd")
+        assert driver.chosen == 1
+        await driver.press("alt+3")
+        assert driver.screen.prompt.text == "b"
+        assert isinstance(driver.app.screen, ApprovalModal)
+        await driver.press("f1")
+        await driver.until(lambda: isinstance(driver.app.screen, HelpScreen))
+        await driver.press("escape")
+        await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
+        assert not task.done()
+        task.cancel()
+
+
+async def test_f8_works_over_a_question_and_asks(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path)) as driver:
         driver.workers[0].begin("go")
         task = driver.workers[1].ask("Bash", "ls")
         await driver.press("f2")
         await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
-        await driver.press("f8", "f8")
+        await driver.press("f8")
         await driver.until(lambda: _confirm(driver))
         assert len(driver.app.screen_stack) == 3
         await _say_yes(driver)
@@ -156,17 +183,42 @@ async def test_f8_works_over_a_question_and_asks_once(tmp_path: Path) -> None:
         await driver.until(lambda: driver.app.screen is driver.screen)
 
 
+async def test_f8_again_in_its_question_stops_all_at_once(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        for worker in driver.workers[:2]:
+            worker.begin("go")
+        for _ in range(2):
+            driver.app.post_message(Key("f8", None))
+        await driver.until(lambda: [worker.interrupts for worker in driver.workers] == [1, 1, 0])
+        await driver.until(lambda: driver.app.screen is driver.screen)
+
+
+async def test_a_question_of_the_program_loses_no_letter_and_no_paste(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        await driver.press("ctrl+w")
+        await driver.until(lambda: _confirm(driver))
+        await driver.press(*"yes")
+        assert driver.screen.prompt.text == "yes"
+        assert _confirm(driver)
+        driver.app.post_message(Paste(" and more"))
+        await driver.until(lambda: driver.app.screen is driver.screen)
+        assert driver.screen.prompt.text == "yes and more"
+        assert len(driver.workers) == 3
+
+
 async def test_the_last_row_dims_what_a_question_keeps_from_working(tmp_path: Path) -> None:
     async with dashboard(_session(tmp_path), (200, 40)) as driver:
         driver.workers[0].begin("go")
         await driver.until(lambda: {"zoom", "stop all", "quit", "help", "palette"} <= _bright(driver))
         task = driver.workers[1].ask("Bash", "ls")
         await driver.until(lambda: isinstance(driver.app.screen, ApprovalModal))
-        await driver.until(lambda: _bright(driver) == {"stop all", "quit"})
+        await driver.until(
+            lambda: _bright(driver) == {"stop all", "quit", "help", "zoom", "next agent", "reasoning"}
+        )
         await driver.until(lambda: _armed(driver))
         await driver.press("l")
         await driver.until(lambda: driver.app.screen is driver.screen)
-        await driver.until(lambda: "zoom" in _bright(driver))
+        await driver.until(lambda: "new agent" in _bright(driver))
         task.cancel()
 
 

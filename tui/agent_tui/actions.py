@@ -39,6 +39,8 @@ class Action:
     """Its place among the footer's keys, the most important first; 0: not there."""
     on_app: bool = False
     """Works over a modal as well, because the app itself binds it."""
+    leads: bool = False
+    """It only leads somewhere, so it works over a question as well."""
     in_palette: bool = True
     shown_keys: str = ""
     """How the help screen writes the keys, where the list of them says it badly."""
@@ -73,6 +75,11 @@ class Actions:
 
     def __getitem__(self, action_id: str) -> Action:
         return next(action for action in self._actions if action.id == action_id)
+
+    def leading(self, key: str) -> Action | None:
+        """What this key does over a question, where nothing else is reached."""
+        found = (each for each in self._actions if each.leads and key in _split(each.keys))
+        return next(found, None)
 
     @property
     def footer(self) -> tuple[Action, ...]:
@@ -146,6 +153,7 @@ def _agent_key(number: int) -> Action:
         "Talk to agent 1 … 9.",
         "Agents",
         f"focus_agent({number})",
+        leads=True,
         in_palette=False,
         shown_keys=f"alt+1…{AGENT_KEYS}" if number == 1 else " ",
     )
@@ -156,7 +164,16 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "stop_all", "f8", "stop all", "Stop every agent that runs.", "Agents", "app.stop_all", 6, on_app=True
     ),
-    Action("next_agent", "f6", "next agent", "Talk to the next agent.", "Agents", "focus_next_agent(1)", 4),
+    Action(
+        "next_agent",
+        "f6",
+        "next agent",
+        "Talk to the next agent.",
+        "Agents",
+        "focus_next_agent(1)",
+        4,
+        leads=True,
+    ),
     Action(
         "previous_agent",
         "shift+f6,f18",
@@ -164,6 +181,7 @@ ACTIONS: tuple[Action, ...] = (
         "Talk to the previous agent.",
         "Agents",
         "focus_next_agent(-1)",
+        leads=True,
     ),
     *(_agent_key(number) for number in range(1, AGENT_KEYS + 1)),
     Action("new_agent", "ctrl+t", "new agent", "Add an agent.", "Agents", "app.new_agent", 8),
@@ -184,7 +202,15 @@ ACTIONS: tuple[Action, ...] = (
         "app.compact",
     ),
     Action("undo_compaction", "", "undo summary", "Undo the last summary.", "Agents", "app.undo_compaction"),
-    Action("approvals", "f2", "approve", "Open the oldest question.", "Approvals", "app.approvals", 3),
+    Action(
+        "approvals",
+        "f2",
+        "approve",
+        "Open a question: the focused agent's own, else the oldest.",
+        "Approvals",
+        "app.approvals",
+        3,
+    ),
     Action(
         "forms",
         "f12",
@@ -209,7 +235,9 @@ ACTIONS: tuple[Action, ...] = (
         "Approvals",
         "app.next_mode",
     ),
-    Action("zoom", "f4", "zoom", "Show the focused agent alone, or all again.", "Reading", "zoom", 5),
+    Action(
+        "zoom", "f4", "zoom", "Show the focused agent alone, or all again.", "Reading", "zoom", 5, leads=True
+    ),
     Action(
         "reasoning",
         "f3",
@@ -218,6 +246,7 @@ ACTIONS: tuple[Action, ...] = (
         "Reading",
         "toggle_reasoning",
         9,
+        leads=True,
     ),
     Action("scroll_up", "pageup", "page up", "Scroll the focused agent up.", "Reading", "scroll('page_up')"),
     Action("scroll_down", "pagedown", "page down", "Scroll it down.", "Reading", "scroll('page_down')"),
@@ -300,7 +329,7 @@ ACTIONS: tuple[Action, ...] = (
         in_palette=False,
     ),
     Action("theme", "", "theme…", "Choose colours, with a live preview.", "Program", "app.pick_theme"),
-    Action("help", "f1", "help", "Show the keys and how it works.", "Program", "app.help", 1),
+    Action("help", "f1", "help", "Show the keys and how it works.", "Program", "app.help", 1, leads=True),
     Action(
         "palette",
         "ctrl+p",

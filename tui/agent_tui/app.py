@@ -76,20 +76,24 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
         self.actions = Actions(session.plan.keys)
         self.feed = Feed(wall=wall, hurried=keyboard.waits)
         self.dashboard = DashboardScreen(session, self.feed, self.actions)
-        box = self.dashboard.prompt
-        self.forms = FormQuestions(self, session.equipment.forms, self.feed, box)
+        beneath = self.dashboard.beneath
+        self.forms = FormQuestions(self, session.equipment.forms, self.feed, beneath)
         kinds = (
-            TrustQuestion(self, session, box, self._do, self._begin),
-            ApprovalQuestions(self, session.desk, self.feed, box),
+            TrustQuestion(self, session, beneath, self._do, self._begin),
+            ApprovalQuestions(self, session.desk, self.feed, beneath),
             self.forms,
         )
-        self.inbox = Inbox(self, kinds, self.feed, lambda: self._last_key_at)
-        self.modes = ModeSwitch(self, session.desk.judge_again, lambda: session.equipment.sandbox, self._do)
+        self.inbox = Inbox(
+            self, kinds, self.feed, lambda: self._last_key_at, self._chosen_id, self._say_later
+        )
+        self.modes = ModeSwitch(
+            self, beneath, session.desk.judge_again, lambda: session.equipment.sandbox, self._do
+        )
         self._prompt = prompt
         self._last_key_at = float("-inf")
         self._title = TerminalTitle(self)
-        self._leaving = Leaving(self, session, self.actions)
-        self._stopping = Stopping(self, session, self.feed)
+        self._leaving = Leaving(self, session, self.actions, beneath)
+        self._stopping = Stopping(self, session, self.feed, beneath)
         self.set_keymap(self.actions.keymap())
         self._notices = register_themes(self, session.plan.config_dir / "themes")
         self._choose_theme(session.plan.theme or remembered_theme(session.plan.data_dir))
@@ -144,9 +148,20 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
     def _session_changed(self) -> None:
         self.call_later(self.dashboard.follow_session)
 
+    def _chosen_id(self) -> str:
+        return chosen.agent.id if (chosen := self.dashboard.chosen) else ""
+
+    def _say_later(self) -> None:
+        """A question was put off: say what brings it back, and what the same key does now."""
+        words = f"Later: {self.actions['approvals'].display} brings it back."
+        if (chosen := self.dashboard.chosen) is not None and chosen.agent.busy:
+            name = f"{chosen.agent.number} {one_line(chosen.agent.name)}"
+            words += f" {self.actions['interrupt'].display} now stops {name}."
+        self.notify(words, timeout=3, markup=False)
+
     def action_approvals(self) -> None:
-        """Open the oldest question."""
-        if not self.inbox.open_oldest():
+        """Open the chosen agent's question, else the oldest."""
+        if not self.inbox.open_next():
             self.notify("Nobody waits for you.", timeout=2, markup=False)
 
     def action_forms(self) -> None:
@@ -226,7 +241,9 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
             if confirmed:
                 self._do(self.session.remove_worker(agent_id))
 
-        self.push_screen(ConfirmModal(f"Close agent {name}?", body, "Close"), closed)
+        self.push_screen(
+            ConfirmModal(f"Close agent {name}?", body, "Close", beneath=self.dashboard.beneath()), closed
+        )
 
     def action_compact(self) -> None:
         """Summarise the oldest part of the focused agent's conversation, for its model."""
@@ -294,7 +311,7 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
 
     def action_stop_all(self) -> None:
         """Stop every agent, over any question; asks when that is more than one."""
-        self._stopping.stop()
+        self._stopping.stop(self.actions["stop_all"].first_key)
 
     def action_interrupt_key(self) -> None:
         """ctrl+c: stop the chosen agent; the second time within a second, offer to quit."""

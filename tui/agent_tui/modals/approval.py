@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.widgets import Input, Static, TextArea
 
 from agent_tui.modals.approval_look import CSS, MOST_COLUMNS
-from agent_tui.modals.arming import ArmedScreen
+from agent_tui.modals.arming import ArmedScreen, Beneath
 from agent_tui.modals.clean_input import CleanInput, PassingTextArea
 from agent_tui.modals.edited_input import EditedInput
 from agent_tui.modals.key_button import ButtonKind, KeyButton
@@ -26,7 +26,14 @@ from agent_tui.modals.particulars import detail_lines, detail_rows, title
 from agent_tui.modals.preview import Preview, PreviewLine, lines_of
 from agent_tui.modals.saved_rule import SavedRule
 from agent_tui.panes.wording import age, plural
-from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
+from agent_tui_core.agent.approvals import (
+    AllowAlways,
+    AllowEdited,
+    AllowOnce,
+    Answer,
+    DenyCall,
+    RuleScope,
+)
 from agent_tui_core.events import ApprovalRequest
 from agent_tui_core.text import safe_line
 
@@ -40,20 +47,17 @@ _ROWS: tuple[tuple[tuple[str, str, ButtonKind], ...], ...] = (
         ("l", "Later", "later"),
     ),
 )
-_CHOSEN: dict[str, str] = {key: label for row in _ROWS for key, label, _ in row} | {
-    "escape": "Later",
-    "w": "Change for whom",
-    "m": "Edit the rule",
-}
+_CHOSEN: dict[str, str] = {key: label for row in _ROWS for key, label, _ in row}
 
-Outcome: TypeAlias = Answer | Literal["later"] | None
+Outcome: TypeAlias = Answer | Literal["later", "left", "right"] | None
 Mode: TypeAlias = Literal["question", "reason", "rule", "edit"]
 
 
 class ApprovalModal(ArmedScreen[Outcome]):
     """One waiting call: who asks, all of what would run, why it asks, and the answers."""
 
-    ANSWERS: ClassVar[frozenset[str]] = frozenset(_CHOSEN)
+    DECIDES: ClassVar[frozenset[str]] = frozenset("yans")
+    AT_ONCE: ClassVar[frozenset[str]] = frozenset({"w", "m", "e", "r", "l", "left", "right"})
     DEFAULT_CSS = CSS
 
     def __init__(
@@ -63,26 +67,27 @@ class ApprovalModal(ArmedScreen[Outcome]):
         opened_by_key: bool,
         *,
         number: int | None = None,
-        on_typed: Callable[[events.Key], None] | None = None,
-        on_pasted: Callable[[str], None] | None = None,
+        beneath: Beneath | None = None,
+        held: str = "",
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         rule_problem: Callable[[str], str | None] | None = None,
+        also_allows: Callable[[str, RuleScope], int] = lambda _rule, _scope: 0,
     ) -> None:
-        """`waiting` says how many questions wait behind this one. A person who opened it does not type.
+        """`waiting` says how many questions wait besides this one.
 
         `rule_problem` says why a rule cannot be saved for this call; without it the rule cannot be edited.
+        `also_allows` counts the other waiting calls that a rule would let run.
         """
-        forward = not opened_by_key
-        super().__init__(
-            on_typed=on_typed if forward else None, on_pasted=on_pasted if forward else None, clock=clock
-        )
+        super().__init__(beneath, opened_by_key=opened_by_key, held=held, clock=clock)
         self.request = request
         self.mode: Mode = "question"
         self._waiting = waiting
         self._number = number
         self._wall = wall
-        self._said = ""
+        self._also_allows = also_allows
+        self._warned_of = 0
+        """How many other calls the person was told of that `a` would let run."""
         self._inner = MOST_COLUMNS
         self._queue_words = ""
         self._edited = EditedInput(request)
@@ -165,7 +170,7 @@ class ApprovalModal(ArmedScreen[Outcome]):
         asked = age(self._wall() - self.request.asked_at)
         words = "asked now" if asked == "now" else f"asked {asked} ago"
         if behind:
-            words += f" · {plural(behind, 'more waits', 'more wait')}"
+            words += f" · ← → {plural(behind, 'more waits', 'more wait')}"
         resized = len(words) != len(self._queue_words)
         self._queue_words = words
         self.query_one("#queue", Static).update(Content(words), layout=resized)
@@ -221,8 +226,8 @@ class ApprovalModal(ArmedScreen[Outcome]):
                 )
             case "edit":
                 return f"esc goes back to the question with your {self._edited.what} · nothing runs before y"
-        if self._arming.chosen is not None:
-            return f"● {_CHOSEN[self._arming.chosen.key]} …"
+        if self._guard.chosen is not None:
+            return f"● {_CHOSEN[self._guard.chosen.key]} …"
         if self.hearing == "armed":
             return f"● {self._said or 'Press a key to answer'}"
         return f"◌ {self._said or 'One moment: keys do not answer yet'}"
@@ -237,7 +242,9 @@ class ApprovalModal(ArmedScreen[Outcome]):
             return self._saved.editable and not self._edited.changed
         if key == "e":
             return self._edited.possible
-        return key in self.ANSWERS
+        if key in {"left", "right"}:
+            return self._waiting() > 0
+        return super().takes(key)
 
     def choose(self, key: str) -> None:
         """Act on an answer that was meant as one."""
@@ -245,9 +252,10 @@ class ApprovalModal(ArmedScreen[Outcome]):
             case "y":
                 self._allow()
             case "a":
-                self.settle(AllowAlways(self._saved.rule, self._saved.scope))
+                self._allow_always()
             case "w":
                 self._saved.next_scope()
+                self._warned_of = 0
                 self._fit()
             case "m":
                 self._enter("rule")
@@ -257,6 +265,8 @@ class ApprovalModal(ArmedScreen[Outcome]):
                 self.settle(DenyCall(stop=True))
             case "l" | "escape":
                 self.settle("later")
+            case "left" | "right":
+                self.settle("left" if key == "left" else "right")
             case "r":
                 self._enter("reason")
             case "e":
@@ -270,6 +280,18 @@ class ApprovalModal(ArmedScreen[Outcome]):
             self.settle(AllowEdited(self._edited.input()))
         else:
             self.settle(AllowOnce())
+
+    def _allow_always(self) -> None:
+        """A rule that lets other calls run as well needs a second key, with their number in words."""
+        others = self._also_allows(self._saved.rule, self._saved.scope)
+        if others > self._warned_of:
+            self._warned_of = others
+            self._said = (
+                f"a again: it also allows {plural(others, 'other call that waits', 'other calls that wait')}"
+            )
+            self.be_deaf()
+        else:
+            self.settle(AllowAlways(self._saved.rule, self._saved.scope))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter in the reason: denied, in the person's words; in the rule: it is taken, not yet saved."""
@@ -303,7 +325,8 @@ class ApprovalModal(ArmedScreen[Outcome]):
             editor.focus()
         else:
             self.set_focus(None)
-        self.be_deaf()
+            self._warned_of = 0
+        self.look_anew()
 
     def key_beside_input(self, event: events.Key) -> None:
         """Escape goes back to the question; what was written stays."""
@@ -317,14 +340,6 @@ class ApprovalModal(ArmedScreen[Outcome]):
             self._buttons["a"].set_able(self.takes("a"))
         self._enter("question")
         self._fit()
-
-    def typed(self, key: events.Key) -> None:
-        """Give typing back to the prompt, and say what became of it."""
-        if self._on_typed is not None:
-            self._said = "That was typing: it went to the prompt. Nothing was answered"
-        else:
-            self._said = "Too early or no answer: nothing was answered"
-        super().typed(key)
 
     def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:
         """A click, which counts when the question listens."""

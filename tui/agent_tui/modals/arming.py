@@ -1,95 +1,41 @@
-"""Owns the difference between an answer and typing: when a question listens, and to what.
+"""Owns what a question does with each key: it answers, scrolls, leads elsewhere, or goes to the prompt.
 
-Refuses to know any question: `Arming` sees keys and times only, and `ArmedScreen` leaves the answers to
-those who inherit it. A question is deaf when it opens and until keys have been quiet for a while. Then one
-key chooses, and only if no other key follows at once is it taken: words are never an answer.
+Refuses to know any question: `Guard` tells answers from typing, and `ArmedScreen` leaves the answers to those
+who inherit it. Nothing that is typed is lost: what a question does not take goes to what it covers.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import ClassVar, Literal, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import ClassVar, TypeVar
 
 from textual import events
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
+from agent_tui.keyboard import is_text
+from agent_tui.modals.guard import TICK, Guard, Hearing, Weight
 from agent_tui.panes.painting import QuickScreen
+from agent_tui_core.records import dataclass
 
-QUIET = 0.4
-"""Seconds without any key before a question listens."""
-GRACE = 0.2
-"""Seconds that a chosen key waits for a second one, which would make both of them typing."""
-HELD = 0.08
-"""A key that comes again within this many seconds is held down."""
-TICK = 0.02
-SETTLED_TICKS = 3
-"""So many ticks after its time is over a key is taken, or a question listens: after a stall of the loop the
-clock has run on, but what was typed meanwhile is still on its way, and comes before a few more ticks do."""
+TYPED = "That was typing: it went to the prompt. Nothing was answered"
 
-Hearing = Literal["deaf", "armed", "chosen"]
 ResultT = TypeVar("ResultT")
 
 
-class Arming:
-    """The state machine, without a clock of its own."""
+async def _nowhere(_key: str) -> bool:
+    return False
 
-    def __init__(self, now: float) -> None:
-        self.chosen: events.Key | None = None
-        self._armed_at: float | None = None
-        self._quiet_since = now
-        self._ticks = 0
-        self._held = ""
-        """The answer that is being held down: its repeats are neither answers nor text."""
 
-    @property
-    def hearing(self) -> Hearing:
-        """deaf: keys are typing; armed: a key can choose; chosen: one did, and waits out its grace."""
-        if self.chosen is not None:
-            return "chosen"
-        return "deaf" if self._armed_at is None else "armed"
+@dataclass(frozen=True, slots=True)
+class Beneath:
+    """What a question covers: there goes what was not meant for it."""
 
-    def press(self, key: events.Key, at: float, *, answers: bool) -> list[events.Key]:
-        """Take a key that was pressed `at`; return the keys that turn out to be typing."""
-        before, again = self.chosen, at - self._quiet_since < HELD
-        if before is None and self._held == key.key and again:
-            self.noise(at)
-            return []
-        self._held = ""
-        if before is None and answers and self._armed_at is not None and at >= self._armed_at:
-            self.chosen = key
-            self._quiet_since = at
-            self._ticks = 0
-            return []
-        self.noise(at)
-        if before is None:
-            return [key]
-        if before.key == key.key and again:
-            self._held = key.key
-            return []
-        return [before, key]
-
-    def noise(self, at: float) -> None:
-        """Something was pressed that is neither an answer nor text: be deaf until it is quiet again."""
-        self.chosen = None
-        self._armed_at = None
-        self._quiet_since = max(at, self._quiet_since)
-        self._ticks = 0
-
-    def tick(self, now: float) -> events.Key | None:
-        """Let time pass; return the chosen key once its grace is over."""
-        if now - self._quiet_since < (QUIET if self.chosen is None else GRACE):
-            return None
-        self._ticks += 1
-        if self._ticks < SETTLED_TICKS:
-            return None
-        taken = self.chosen
-        if taken is not None:
-            self.noise(now)
-        elif self._armed_at is None:
-            self._armed_at = now
-        return taken
+    typed: Callable[[events.Key], None] = lambda _key: None
+    pasted: Callable[[str], None] = lambda _text: None
+    navigate: Callable[[str], Awaitable[bool]] = _nowhere
+    """Do what this key is for on the dashboard, if it only leads somewhere; says whether it does."""
 
 
 class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):
@@ -97,70 +43,103 @@ class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):
 
     AUTO_FOCUS = ""
     ESCAPE_TO_MINIMIZE = False
-    ANSWERS: ClassVar[frozenset[str]] = frozenset()
-    """The keys that can answer; each is a single printable character, or escape."""
+    DECIDES: ClassVar[frozenset[str]] = frozenset()
+    """The keys that decide: single printable characters, and enter where it means no."""
+    AT_ONCE: ClassVar[frozenset[str]] = frozenset()
+    """The keys whose effect can be taken back. Escape, the safe answer, always acts at once."""
 
     def __init__(
         self,
+        beneath: Beneath | None = None,
         *,
-        on_typed: Callable[[events.Key], None] | None = None,
-        on_pasted: Callable[[str], None] | None = None,
+        opened_by_key: bool = True,
+        held: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`on_typed` and `on_pasted` get what was meant for the prompt, so that nothing typed is lost."""
+        """A question that opened by itself is deaf at first; `held` is the key that answered the last one."""
         super().__init__()
-        self._on_typed = on_typed
-        self._on_pasted = on_pasted
+        self._beneath = beneath or Beneath()
+        self._listens_at_once = opened_by_key
+        self._held = held
         self._clock = clock
-        self._arming = Arming(clock())
+        self.answered_with = ""
+        """The key that decided last: it may be held down still when the next question opens."""
+        self._said = ""
+        """What became of the last key, until the question listens again."""
+        self._guard = Guard(clock(), listens=opened_by_key, held=held)
 
     def on_mount(self) -> None:
-        """Start to wait for quiet now that the question is on the screen. Textual calls this one as well as
-        the `on_mount` of a class that inherits it."""
-        self._arming = Arming(self._clock())
+        """Begin to stand still now that the question is on the screen. Textual calls this one as well as the
+        `on_mount` of a class that inherits it."""
+        self._guard = Guard(self._clock(), listens=self._listens_at_once, held=self._held)
         self._ticker = self.set_interval(TICK, self.tick)
+        self.call_after_refresh(self._stand)
         self.show_hearing()
+
+    def _stand(self) -> None:
+        self._guard.show(self._clock())
 
     @property
     def hearing(self) -> Hearing:
         """Whether a key answers now."""
-        return self._arming.hearing
+        return self._guard.hearing
 
     def tick(self) -> None:
         """Let the question notice that time has passed."""
         if not self.is_active:
-            self._arming.noise(self._clock())
+            self._typed(self._guard.interrupt(self._clock()))
+            self._guard.show(self._clock())
             return
         before = self.hearing
-        taken = self._arming.tick(self._clock())
+        taken = self._guard.tick(self._clock())
         if taken is not None:
+            self.answered_with = taken.key
             self.choose(taken.key)
         if self.hearing != before:
             self.show_hearing()
         if self.hearing == "armed":
             self._ticker.pause()
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Tell answers from typing. What a focused input leaves over goes to `key_beside_input`."""
         if self.focused is not None:
             self.key_beside_input(event)
+            if event.key != "escape" and not is_text(event) and await self._beneath.navigate(event.key):
+                event.stop()
             return
         at = self._clock() - max(0.0, time.monotonic() - event.time)
-        if event.key in self.ANSWERS or event.is_printable or event.key == "backspace":
+        if event.key == "escape":
             event.stop()
-            listens = event.key in self.ANSWERS and self.takes(event.key)
-            self._typed(self._arming.press(event, at, answers=listens))
-        elif not self.scroll_by_key(event.key) or self.hearing != "armed":
-            self._arming.noise(at)
-        self._ticker.resume()
-        self.show_hearing()
+            self._typed(self._guard.interrupt(at))
+            self.choose("escape")
+        elif (weight := self._weight(event)) is not None:
+            event.stop()
+            heard = self._guard.press(event, at, weight)
+            self._typed(heard.typed)
+            if heard.acts is not None:
+                self.choose(heard.acts.key)
+        elif not self.scroll_by_key(event.key):
+            self._typed(self._guard.interrupt(at))
+            if await self._beneath.navigate(event.key):
+                event.stop()
+        elif self._guard.chosen is not None:
+            self._typed(self._guard.interrupt(at))
+        if self.is_active:
+            self._ticker.resume()
+            self.show_hearing()
+
+    def _weight(self, event: events.Key) -> Weight | None:
+        if event.key in self.DECIDES and self.takes(event.key):
+            return "decides"
+        if event.key in self.AT_ONCE and self.takes(event.key):
+            return "at once"
+        return "text" if is_text(event) or event.key == "backspace" else None
 
     def on_paste(self, event: events.Paste) -> None:
         """A paste is never an answer."""
         if self.focused is None:
             self.be_deaf()
-            if self._on_pasted is not None:
-                self._on_pasted(event.text)
+            self._beneath.pasted(event.text)
 
     def on_mouse_down(self) -> None:
         """A press that began before the question listened is no answer either."""
@@ -174,7 +153,13 @@ class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):
 
     def be_deaf(self) -> None:
         """Wait for quiet again."""
-        self._arming.noise(self._clock())
+        self._typed(self._guard.interrupt(self._clock()))
+        self._ticker.resume()
+        self.show_hearing()
+
+    def look_anew(self) -> None:
+        """What is asked looks different now, by the person's own key: it has to stand still again."""
+        self._guard.show(self._clock())
         self._ticker.resume()
         self.show_hearing()
 
@@ -184,19 +169,15 @@ class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):
             self.be_deaf()
             self.choose(key)
 
-    def _typed(self, keys: list[events.Key]) -> None:
+    def _typed(self, keys: Iterable[events.Key]) -> None:
         for key in keys:
-            if key.key != "escape":
-                self.typed(key)
-
-    def typed(self, key: events.Key) -> None:
-        """Hand a key back that was meant for the prompt."""
-        if self._on_typed is not None:
-            self._on_typed(key)
+            if is_text(key) or key.key == "backspace":
+                self._beneath.typed(key)
+                self._said = TYPED
 
     def takes(self, key: str) -> bool:
         """Whether this answer can be given now."""
-        return key in self.ANSWERS
+        return key in self.DECIDES | self.AT_ONCE
 
     def choose(self, key: str) -> None:
         """Act on an answer."""

@@ -11,6 +11,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from agent_tui.modals.arming import Beneath
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.yes_no import YesNoScreen
 from agent_tui.panes.wording import cut
@@ -45,11 +46,11 @@ class ConfirmModal(YesNoScreen):
         body: str,
         yes_label: str,
         *,
-        on_typed: Callable[[events.Key], None] | None = None,
+        beneath: Beneath | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`yes_label` says what a yes does, such as "Stop 3"."""
-        super().__init__(on_typed=on_typed, clock=clock)
+        super().__init__(beneath, clock=clock)
         self._title_text = cut(safe_line(title), _MOST_TITLE)
         self._body = safe_text(body)
         self._yes_label = safe_line(yes_label)
@@ -64,6 +65,11 @@ class ConfirmModal(YesNoScreen):
                 yield KeyButton("n", "No (enter)", "later")
                 yield KeyButton("y", self._yes_label, "deny")
             yield Static(id="state", markup=False)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Close: a paste is for the prompt, where `ArmedScreen`, whose handler Textual calls too, puts it."""
+        del event
+        self.settle(False)
 
     def scroll_by_key(self, key: str) -> bool:
         """A body that is longer than its place can be read without a mouse."""

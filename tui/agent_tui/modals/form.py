@@ -16,7 +16,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from agent_tui.modals.arming import ArmedScreen
+from agent_tui.modals.arming import ArmedScreen, Beneath
 from agent_tui.modals.fields import fields_of, filled
 from agent_tui.modals.form_rows import Done, FieldRow
 from agent_tui.modals.key_button import KeyButton
@@ -28,7 +28,6 @@ from agent_tui_core.text import visible_text
 
 MOST_COLUMNS = 100
 _MOST_MESSAGE = 20_000
-_KEYS = frozenset({"y", "e", "n", "l", "escape"})
 
 Outcome: TypeAlias = "JsonObject | Literal['declined', 'later'] | None"
 Mode: TypeAlias = Literal["question", "writing"]
@@ -37,7 +36,8 @@ Mode: TypeAlias = Literal["question", "writing"]
 class FormModal(ArmedScreen[Outcome]):
     """Fields, and the keys that send, decline or put off."""
 
-    ANSWERS: ClassVar[frozenset[str]] = _KEYS
+    DECIDES: ClassVar[frozenset[str]] = frozenset("yn")
+    AT_ONCE: ClassVar[frozenset[str]] = frozenset("el")
     DEFAULT_CSS = f"""
     FormModal {{
         align: center middle;
@@ -66,20 +66,16 @@ class FormModal(ArmedScreen[Outcome]):
         *,
         agent: str = "",
         written: Mapping[str, str] | None = None,
-        on_typed: Callable[[events.Key], None] | None = None,
-        on_pasted: Callable[[str], None] | None = None,
+        beneath: Beneath | None = None,
+        held: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`agent` says for whom; `written` is what was filled in before. By key one writes at once."""
-        forward = not opened_by_key
-        super().__init__(
-            on_typed=on_typed if forward else None, on_pasted=on_pasted if forward else None, clock=clock
-        )
+        super().__init__(beneath, opened_by_key=opened_by_key, held=held, clock=clock)
         self.form = form
         self.mode: Mode = "question"
         self._opened_by_key = opened_by_key
         self._agent = agent
-        self._said = ""
         self._gone = False
         fields = fields_of(form.schema)
         before = written or {field.key: field.start for field in fields}
@@ -158,7 +154,7 @@ class FormModal(ArmedScreen[Outcome]):
             return "▲ It was withdrawn: nothing will be sent. esc closes this"
         if self.mode == "writing":
             return "enter, tab: next field · ← → choose · esc: done · nothing is sent before y"
-        if self._arming.chosen is not None:
+        if self._guard.chosen is not None:
             return "● …"
         if self.hearing == "armed":
             return f"● {self._said or 'Press a key to answer'}"
@@ -168,7 +164,7 @@ class FormModal(ArmedScreen[Outcome]):
 
     def takes(self, key: str) -> bool:
         """Whether this answer can be given now."""
-        return (key != "e" or bool(self._rows)) and (not self._gone or key in {"l", "escape"})
+        return super().takes(key) and (key != "e" or bool(self._rows)) and (not self._gone or key == "l")
 
     def choose(self, key: str) -> None:
         """Act on an answer that was meant as one."""
@@ -210,13 +206,13 @@ class FormModal(ArmedScreen[Outcome]):
         wrong = filled([row.field for row in self._rows], self.written)[1]
         first = next((row for row in self._rows if row.field.key in wrong), self._rows[0])
         first.place.focus()
-        self.be_deaf()
+        self.look_anew()
 
     def _ask_again(self) -> None:
         self.mode = "question"
         self.set_focus(None)
         self._let_write(False)
-        self.be_deaf()
+        self.look_anew()
 
     def _let_write(self, may: bool) -> None:
         for row in self._rows:
@@ -241,14 +237,6 @@ class FormModal(ArmedScreen[Outcome]):
                 self.settle(None)
             else:
                 self._ask_again()
-
-    def typed(self, key: events.Key) -> None:
-        """Give typing back to the prompt, and say what became of it."""
-        if self._on_typed is not None:
-            self._said = "That was typing: it went to the prompt. Nothing was answered"
-        else:
-            self._said = "Too early or no answer: nothing was sent"
-        super().typed(key)
 
     def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:
         """A click, which counts when the question listens."""

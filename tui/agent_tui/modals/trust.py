@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from agent_tui.modals.arming import Beneath
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.preview import Preview, PreviewLine, shown_line
 from agent_tui.modals.yes_no import YesNoScreen
@@ -55,11 +55,10 @@ class TrustModal(YesNoScreen):
         would_run: Sequence[str],
         problems: Sequence[str] = (),
         *,
-        on_typed: Callable[[events.Key], None] | None = None,
-        on_pasted: Callable[[str], None] | None = None,
+        beneath: Beneath | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(on_typed=on_typed, on_pasted=on_pasted, clock=clock)
+        super().__init__(beneath, opened_by_key=False, clock=clock)
         self._root = root
         self._preview = Preview(_lines(root, would_run, problems), id="preview")
 

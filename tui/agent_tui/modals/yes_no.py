@@ -17,7 +17,7 @@ from agent_tui.modals.key_button import KeyButton
 class YesNoScreen(ArmedScreen[bool]):
     """A question whose answer is no unless the person says y. It needs a `#frame` and a `#state`."""
 
-    ANSWERS: ClassVar[frozenset[str]] = frozenset({"y", "n", "escape", "enter"})
+    DECIDES: ClassVar[frozenset[str]] = frozenset({"y", "n", "enter"})
 
     def choose(self, key: str) -> None:
         """Only y is a yes."""
@@ -29,7 +29,9 @@ class YesNoScreen(ArmedScreen[bool]):
         self.query_one("#frame").set_class(listens, "-listens")
         state = self.query_one("#state", Static)
         state.set_class(listens, "-listens")
-        words = "● Press a key to answer" if listens else "◌ One moment: keys do not answer yet"
+        words = "● Press a key to answer" if listens else f"◌ {self._said or 'One moment: esc is no'}"
+        if self.hearing == "armed":
+            self._said = ""
         state.update(Content(words), layout=False)
 
     def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from textual.app import App
 
 from agent_tui.feed import Feed
-from agent_tui.panes.prompt import PromptBox
-from agent_tui.screens.inbox import Opening, Question
+from agent_tui.screens.inbox import Closing, Opening, Question
 from agent_tui_core.agent.approvals import AllowAlways, Answer, ApprovalDesk, RuleScope
 from agent_tui_core.events import ApprovalRequest
 
 if TYPE_CHECKING:
     from agent_tui.modals.approval import ApprovalModal
+    from agent_tui.modals.arming import Beneath
 
-Outcome: TypeAlias = "Answer | Literal['later'] | None"
+Outcome: TypeAlias = "Answer | Literal['later', 'left', 'right'] | None"
 _SCOPES: dict[RuleScope, str] = {
     "agent": "this agent",
     "session": "this session",
@@ -28,17 +28,22 @@ _SCOPES: dict[RuleScope, str] = {
 class ApprovalQuestions:
     """The calls that wait for a person."""
 
-    def __init__(self, app: App[None], desk: ApprovalDesk, feed: Feed, prompt: PromptBox) -> None:
+    def __init__(
+        self, app: App[None], desk: ApprovalDesk, feed: Feed, beneath: Callable[[], Beneath]
+    ) -> None:
         self._app = app
         self._desk = desk
         self._feed = feed
-        self._prompt = prompt
+        self._beneath = beneath
         self._modal: ApprovalModal | None = None
         desk.watch(feed.wake)
 
     def waiting(self) -> Sequence[Question]:
         """What is pending at the desk."""
-        return [Question(request.id, request.asked_at) for request in self._desk.pending]
+        return [
+            Question(request.id, request.asked_at, agent_id=request.agent_id)
+            for request in self._desk.pending
+        ]
 
     def still_waits(self, question_id: str) -> bool:
         """Whether the desk still has it."""
@@ -58,17 +63,24 @@ class ApprovalQuestions:
             opening.behind,
             opening.by_key,
             number=asking.agent.number if asking else None,
-            on_typed=self._prompt.receive,
-            on_pasted=self._prompt.insert,
+            beneath=self._beneath(),
+            held=opening.held,
             wall=self._feed.wall,
             rule_problem=partial(check, request) if check is not None else None,
+            also_allows=partial(self._also_allows, request),
         )
+        modal = self._modal
 
         def closed(outcome: Outcome) -> None:
             self._modal = None
-            if outcome is not None and outcome != "later":
+            how: Closing = "answered"
+            if outcome is None:
+                how = "gone"
+            elif isinstance(outcome, str):
+                how = outcome
+            else:
                 self._answer(request, outcome)
-            opening.closed(outcome == "later")
+            opening.closed(how, modal.answered_with)
 
         self._app.push_screen(self._modal, closed)
         return self._modal
@@ -77,6 +89,18 @@ class ApprovalQuestions:
         """Close the modal: its question is settled."""
         if self._modal is not None:
             self._modal.dismiss(None)
+
+    def _also_allows(self, request: ApprovalRequest, rule: str, scope: RuleScope) -> int:
+        """How many other waiting calls this rule would let run."""
+        check = self._desk.rule_problem
+        return sum(
+            check is not None
+            and other.id != request.id
+            and (scope != "agent" or other.agent_id == request.agent_id)
+            and (scope != "project" or other.workspace == request.workspace)
+            and check(other, rule) is None
+            for other in self._desk.pending
+        )
 
     def _request(self, question_id: str) -> ApprovalRequest | None:
         return next((each for each in self._desk.pending if each.id == question_id), None)

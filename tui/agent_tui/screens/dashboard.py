@@ -18,6 +18,7 @@ from textual.widgets import TextArea
 
 from agent_tui.actions import Action, Actions, bindings
 from agent_tui.feed import AgentFeed, Feed
+from agent_tui.modals.arming import ArmedScreen, Beneath
 from agent_tui.panes.agent_pane import AgentPane
 from agent_tui.panes.painting import Painter, QuickScreen
 from agent_tui.panes.prompt import PromptBox
@@ -25,6 +26,7 @@ from agent_tui.panes.roster import Roster
 from agent_tui.panes.status import KeyRow, StatusRow
 from agent_tui.panes.wording import one_line
 from agent_tui.ports import DashboardSession
+from agent_tui.screens.returned_prompts import give_back
 from agent_tui.screens.tiling import Tiled, tile
 
 ROWS_AROUND = 5
@@ -185,11 +187,27 @@ class DashboardScreen(QuickScreen[None]):
             ],
         )
         self._address()
-        self._give_back()
+        give_back(self.feed.agents, self.prompt, self._warn)
+
+    def _warn(self, words: str) -> None:
+        self.notify(words, severity="warning", markup=False)
 
     def _reaches(self, action: Action) -> bool:
         """Whether its key works although something covers the dashboard."""
-        return action.on_app and bool(self.app.check_action(action.action.removeprefix("app."), ()))
+        leads = action.leads and isinstance(self.app.screen, ArmedScreen)
+        bound = action.on_app and bool(self.app.check_action(action.action.removeprefix("app."), ()))
+        return leads or bound
+
+    def beneath(self) -> Beneath:
+        """What a question covers: the prompt, and the keys that lead somewhere."""
+        return Beneath(self.prompt.receive, self.prompt.insert, self._navigate)
+
+    async def _navigate(self, key: str) -> bool:
+        """Do what this key is for, if that only leads somewhere."""
+        if (action := self.actions.leading(key)) is None:
+            return False
+        await self.run_action(action.action)
+        return True
 
     def _address(self) -> None:
         if (chosen := self.chosen) is None:
@@ -201,19 +219,6 @@ class DashboardScreen(QuickScreen[None]):
         elif chosen.agent.busy:
             words += " · busy, enter queues"
         self.prompt.address(words)
-
-    def _give_back(self) -> None:
-        """Prompts that came back go to the drafts of their agents; say so where one is not open."""
-        for key, feed in self.feed.agents.items():
-            returned, feed.returned = feed.returned, []
-            if not returned:
-                continue
-            prompt = "\n".join(each.prompt for each in returned)
-            reason = one_line(returned[-1].reason)
-            if not self.prompt.put_back(prompt, reason, key):
-                name = f"{feed.agent.number} {one_line(feed.agent.name)}"
-                words = f"A prompt came back to {name}: {reason}. It is in the draft for that agent."
-                self.notify(words, severity="warning", markup=False)
 
     # --- what comes from widgets ----------------------------------------------------------------------------
 
@@ -291,8 +296,7 @@ class DashboardScreen(QuickScreen[None]):
 
     def action_focus_next_agent(self, step: int) -> None:
         """Talk to the agent after (or before) the chosen one."""
-        order = list(self._panes)
-        if order:
+        if order := list(self._panes):
             here = order.index(self._chosen_id) if self._chosen_id in order else 0
             self.choose(order[(here + step) % len(order)])
 

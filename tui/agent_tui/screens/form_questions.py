@@ -6,18 +6,18 @@ What was half written is kept until the program ends, and stands there again whe
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual.app import App
 
 from agent_tui.feed import Feed
-from agent_tui.panes.prompt import PromptBox
 from agent_tui.panes.wording import one_line
-from agent_tui.screens.inbox import Opening, Question
+from agent_tui.screens.inbox import Closing, Opening, Question
 from agent_tui_core.runtime.forms import Form, Forms
 
 if TYPE_CHECKING:
+    from agent_tui.modals.arming import Beneath
     from agent_tui.modals.form import FormModal, Outcome
 
 _MOST_DRAFTS = 50
@@ -26,18 +26,22 @@ _MOST_DRAFTS = 50
 class FormQuestions:
     """What servers and waiting tool calls want a person to fill in."""
 
-    def __init__(self, app: App[None], forms: Forms, feed: Feed, prompt: PromptBox) -> None:
+    def __init__(self, app: App[None], forms: Forms, feed: Feed, beneath: Callable[[], Beneath]) -> None:
         self._app = app
         self._forms = forms
         self._feed = feed
-        self._prompt = prompt
+        self._beneath = beneath
         self._modal: FormModal | None = None
         self._drafts: dict[str, dict[str, str]] = {}
         forms.watch(feed.wake)
 
     def waiting(self) -> Sequence[Question]:
         """Those that are urgent."""
-        return [Question(form.id, form.asked_at) for form in self._forms.pending if form.urgent]
+        return [
+            Question(form.id, form.asked_at, agent_id=form.agent_id)
+            for form in self._forms.pending
+            if form.urgent
+        ]
 
     def at_leisure(self) -> Sequence[Form]:
         """Those that open only when a person asks for them."""
@@ -66,14 +70,15 @@ class FormQuestions:
             opening.by_key,
             agent=f"{asking.agent.number} {one_line(asking.agent.name)}" if asking else "",
             written=self._drafts.get(_sameness(form)),
-            on_typed=self._prompt.receive,
-            on_pasted=self._prompt.insert,
+            beneath=self._beneath(),
+            held=opening.held,
         )
 
         def closed(outcome: Outcome) -> None:
             self._modal = None
             self._answer(form, modal.written, outcome)
-            opening.closed(outcome == "later")
+            how: Closing = "gone" if outcome is None else "later" if outcome == "later" else "answered"
+            opening.closed(how, modal.answered_with)
 
         self._app.push_screen(modal, closed)
         return modal

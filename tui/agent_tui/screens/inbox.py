@@ -1,14 +1,16 @@
 """Owns when a question opens and closes: one modal at a time, the oldest first; refuses to know its kind.
 
 A modal opens on the person's key, or by itself only when no key was pressed for a while, so that typing is
-never taken for an answer. It goes away by itself when its question is settled or withdrawn.
+never taken for an answer; the one after an answer comes at once. What was put off opens on a key alone.
+A modal goes away by itself when its question is settled or withdrawn.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from functools import partial
+from typing import Literal, Protocol, TypeAlias
 
 from textual.app import App
 from textual.screen import Screen
@@ -19,6 +21,9 @@ from agent_tui_core.records import dataclass
 QUIET_SECONDS = 0.5
 """How long no key may have been pressed before a modal opens by itself."""
 
+Closing: TypeAlias = Literal["answered", "later", "left", "right", "gone"]
+"""How a modal ended: `left` and `right` ask for the question before and after it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -28,6 +33,8 @@ class Question:
     asked_at: float
     at_once: bool = False
     """It opens whatever is typed: nothing may happen before it is answered."""
+    agent_id: str = ""
+    """Whose question it is; empty when no agent asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +44,10 @@ class Opening:
     by_key: bool
     behind: Callable[[], int]
     """How many other questions wait."""
-    closed: Callable[[bool], None]
-    """To be called once when the modal is gone; True: the person puts questions off."""
+    closed: Callable[[Closing, str], None]
+    """To be called once when the modal is gone, with how, and with the key that answered, if one did."""
+    held: str = ""
+    """The key that answered the question before this one; it may be down still."""
 
 
 class Kind(Protocol):
@@ -70,19 +79,35 @@ class Inbox:
         kinds: Sequence[Kind],
         feed: Feed,
         last_key_at: Callable[[], float],
+        chosen: Callable[[], str] = str,
+        say_later: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`chosen` says which agent is talked to: on a key its question comes first.
+
+        `say_later` tells the person that a question was put off.
+        """
         self._app = app
         self._kinds = kinds
         self._feed = feed
         self._last_key_at = last_key_at
+        self._chosen = chosen
+        self._say_later = say_later
         self._clock = clock
         self._modal: object = None
         self._shown: tuple[Kind, Question] | None = None
         self._told = False
         """The modal was told that its question is gone."""
         self._known: frozenset[str] = frozenset()
-        self._put_away = False
+        self._put_off: set[str] = set()
+        self._walks_on_from = float("inf")
+        """When the key came that answered the last question: the next one opens at once."""
+        self._held = ""
+
+    @property
+    def count_put_off(self) -> int:
+        """How many of them the person put off."""
+        return len(self._put_off & {question.id for _, question in self._waiting()})
 
     @property
     def count(self) -> int:
@@ -97,41 +122,51 @@ class Inbox:
         """Bring what is shown in line with what is asked."""
         waiting = list(self._waiting())
         asked = frozenset(question.id for _, question in waiting)
-        if asked - self._known:
-            self._put_away = False
-            if not self._app.app_focus:
-                self._app.bell()
+        if asked - self._known and not self._app.app_focus:
+            self._app.bell()
         self._known = asked
+        self._put_off &= asked
         if self._shown is not None:
             self._close_if_settled(*self._shown)
-        elif waiting and not self._put_away and len(self._app.screen_stack) == 1:
-            quiet = self._clock() - self._last_key_at()
-            kind, question = _oldest(waiting)
-            if quiet >= QUIET_SECONDS or question.at_once:
-                self.open(kind, question, by_key=False)
-            else:
-                self._feed.wake_in(QUIET_SECONDS - quiet + 0.01)
+            return
+        fresh = [each for each in waiting if each[1].id not in self._put_off]
+        if not fresh or len(self._app.screen_stack) != 1:
+            return
+        kind, question = self._in_order(fresh)[0]
+        last_key_at = self._last_key_at()
+        quiet = self._clock() - last_key_at
+        walks_on = last_key_at == self._walks_on_from
+        if quiet >= QUIET_SECONDS or question.at_once or walks_on:
+            self._open(kind, question, by_key=False)
+        else:
+            self._feed.wake_in(QUIET_SECONDS - quiet + 0.01)
 
-    def open_oldest(self) -> bool:
-        """The person asked for the oldest question; False when there is none."""
+    def open_next(self) -> bool:
+        """The person asked for a question: the chosen agent's own, else the oldest; False when none waits."""
         if self._shown is not None:
             return True
         if waiting := list(self._waiting()):
-            self.open(*_oldest(waiting), by_key=True)
+            chosen = self._chosen()
+            own = [each for each in waiting if chosen and each[1].agent_id == chosen]
+            first = [each for each in waiting if each[1].at_once]
+            self._open(*self._in_order(first or own or waiting)[0], by_key=True)
         return bool(waiting)
 
     def open(self, kind: Kind, question: Question, *, by_key: bool) -> None:
         """Show this question now, unless one is shown already."""
-        if self._shown is not None:
-            return
-        self._put_away = self._told = False
+        if self._shown is None:
+            self._open(kind, question, by_key=by_key)
+
+    def _open(self, kind: Kind, question: Question, *, by_key: bool) -> None:
+        self._told = False
         self._shown = kind, question
-        opening = Opening(by_key, lambda: self._behind(question), self._closed)
+        held, self._held, self._walks_on_from = self._held, "", float("inf")
+        opening = Opening(by_key, lambda: self._behind(question), partial(self._closed, question), held)
         self._modal = kind.open(question, opening)
 
     def put_off(self) -> None:
-        """Let nothing open by itself until something new is asked."""
-        self._put_away = True
+        """Let nothing that waits now open by itself."""
+        self._put_off |= {question.id for _, question in self._waiting()}
 
     def _waiting(self) -> Iterator[tuple[Kind, Question]]:
         for kind in self._kinds:
@@ -152,15 +187,27 @@ class Inbox:
         else:
             self._feed.wake_in(QUIET_SECONDS)
 
-    def _closed(self, later: bool) -> None:
+    def _closed(self, question: Question, how: Closing, key: str) -> None:
         self._modal = self._shown = None
-        self._put_away = later
+        self._put_off.discard(question.id)
+        match how:
+            case "later":
+                self._put_off.add(question.id)
+                self._say_later()
+            case "answered":
+                self._held, self._walks_on_from = key, self._last_key_at()
+            case "left" | "right":
+                order = self._in_order(list(self._waiting()))
+                here = next((at for at, each in enumerate(order) if each[1].id == question.id), 0)
+                if order:
+                    self._open(*order[(here + (1 if how == "right" else -1)) % len(order)], by_key=True)
+            case "gone":
+                pass
         self._feed.wake()
 
-
-def _oldest(waiting: Sequence[tuple[Kind, Question]]) -> tuple[Kind, Question]:
-    """Each kind keeps its own order; between kinds the first of each are compared."""
-    firsts: dict[int, tuple[Kind, Question]] = {}
-    for kind, question in waiting:
-        firsts.setdefault(id(kind), (kind, question))
-    return min(firsts.values(), key=lambda first: (not first[1].at_once, first[1].asked_at))
+    def _in_order(self, waiting: Sequence[tuple[Kind, Question]]) -> list[tuple[Kind, Question]]:
+        """The oldest first, what was put off behind the others; each kind keeps its own order."""
+        return sorted(
+            waiting,
+            key=lambda each: (not each[1].at_once, each[1].id in self._put_off, each[1].asked_at),
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
@@ -12,6 +13,9 @@ from agent_tui.panes.painting import QuickApp
 from agent_tui.panes.wording import plural
 from agent_tui.ports import DashboardSession
 
+if TYPE_CHECKING:
+    from agent_tui.modals.arming import Beneath
+
 QUIT_SECONDS = 1.0
 """Two ctrl+c within this time offer to quit."""
 
@@ -19,10 +23,13 @@ QUIT_SECONDS = 1.0
 class Leaving:
     """Leaves at once where nothing runs, else asks, once."""
 
-    def __init__(self, app: App[None], session: DashboardSession, actions: Actions) -> None:
+    def __init__(
+        self, app: App[None], session: DashboardSession, actions: Actions, beneath: Callable[[], Beneath]
+    ) -> None:
         self._app = app
         self._session = session
         self._actions = actions
+        self._beneath = beneath
         self._asks = False
         self._last_ctrl_c = float("-inf")
 
@@ -64,7 +71,9 @@ class Leaving:
         running = self._session.running
         body = f"{plural(running, 'agent')} {'works' if running == 1 else 'work'} and will be stopped. "
         body = (body if running else "") + "agent-tui --resume brings all back but a half-written prompt."
-        self._app.push_screen(ConfirmModal("Leave agent-tui?", body, "Leave"), self._answered)
+        self._app.push_screen(
+            ConfirmModal("Leave agent-tui?", body, "Leave", beneath=self._beneath()), self._answered
+        )
 
     def _answered(self, confirmed: bool | None) -> None:
         self._asks = False

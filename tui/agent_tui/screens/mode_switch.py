@@ -6,12 +6,16 @@ Refuses to judge calls. The mode that runs nearly everything is asked about; the
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
 from agent_tui.panes.wording import one_line
 from agent_tui.ports import Agent, SandboxState
 from agent_tui_core.config.modes import MODES, Mode
+
+if TYPE_CHECKING:
+    from agent_tui.modals.arming import Beneath
 
 MEANINGS: dict[Mode, str] = {
     "ask": "what no rule allows is asked about",
@@ -32,12 +36,14 @@ class ModeSwitch:
     def __init__(
         self,
         app: App[None],
+        beneath: Callable[[], Beneath],
         settle: Callable[[str], int],
         sandbox: Callable[[], SandboxState],
         do: Callable[[Coroutine[object, object, object]], None],
     ) -> None:
         """`settle` lets waiting questions go that a mode allows; `do` runs work and tells what goes wrong."""
         self._app = app
+        self._beneath = beneath
         self._do = do
         self._settle = settle
         self._sandbox = sandbox
@@ -67,7 +73,9 @@ class ModeSwitch:
         def answered(yes: bool | None) -> None:
             self._become(agent, "auto" if yes else "ask")
 
-        self._app.push_screen(ConfirmModal(f"Let {name} work unasked?", body, "Mode auto"), answered)
+        self._app.push_screen(
+            ConfirmModal(f"Let {name} work unasked?", body, "Mode auto", beneath=self._beneath()), answered
+        )
 
     def _become(self, agent: Agent, mode: Mode) -> None:
         if mode == agent.mode.now:

@@ -1,25 +1,40 @@
-"""Owns the stop of all agents, over whatever is open; refuses to stop several without a question."""
+"""Owns the stop of all agents, over whatever is open; refuses to stop several at the first key."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
 from agent_tui.feed import Feed
 from agent_tui.ports import DashboardSession
 
+if TYPE_CHECKING:
+    from agent_tui.modals.arming import Beneath
+    from agent_tui.modals.confirm import ConfirmModal
+
 
 class Stopping:
-    """Stops one agent that runs at once, and asks, once, before it stops more."""
+    """Stops one agent that runs at once, and asks before it stops more: the same key again is a yes."""
 
-    def __init__(self, app: App[None], session: DashboardSession, feed: Feed) -> None:
+    def __init__(
+        self, app: App[None], session: DashboardSession, feed: Feed, beneath: Callable[[], Beneath]
+    ) -> None:
         self._app = app
         self._session = session
         self._feed = feed
-        self._asks = False
+        self._beneath = beneath
+        self._modal: ConfirmModal | None = None
 
-    def stop(self) -> None:
-        """Stop every agent; asks when that is more than one."""
-        if self._asks:
+    def stop(self, key: str = "") -> None:
+        """Stop every agent; asks when that is more than one, and while it asks stops them at once.
+
+        `key` is what the question calls the key that stops them.
+        """
+        if self._modal is not None:
+            if self._modal.is_active:
+                self._modal.dismiss(True)
             return
         running = self._session.running
         if running <= 1:
@@ -27,14 +42,15 @@ class Stopping:
             return
         from agent_tui.modals.confirm import ConfirmModal
 
-        self._asks = True
         body = "Each stops where it is. What is finished is kept, and every agent can go on afterwards."
-        self._app.push_screen(
-            ConfirmModal(f"Stop all {running} agents that work?", body, f"Stop {running}"), self._answered
+        body += f" {key} again stops them at once." if key else ""
+        self._modal = ConfirmModal(
+            f"Stop all {running} agents that work?", body, f"Stop {running}", beneath=self._beneath()
         )
+        self._app.push_screen(self._modal, self._answered)
 
     def _answered(self, confirmed: bool | None) -> None:
-        self._asks = False
+        self._modal = None
         if confirmed:
             self._stop()
 

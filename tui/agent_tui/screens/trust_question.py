@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from agent_tui.panes.prompt import PromptBox
 from agent_tui.ports import DashboardSession
 from agent_tui.screens.inbox import Opening, Question
 
 if TYPE_CHECKING:
+    from agent_tui.modals.arming import Beneath
     from agent_tui.modals.trust import TrustModal
 
 _ID = "project"
@@ -27,14 +27,14 @@ class TrustQuestion:
         self,
         app: App[None],
         session: DashboardSession,
-        prompt: PromptBox,
+        beneath: Callable[[], Beneath],
         do: Callable[[Coroutine[object, object, object]], None],
         decided: Callable[[], None],
     ) -> None:
         """`do` runs work and tells what goes wrong; `decided` is called once the agents may begin."""
         self._app = app
         self._session = session
-        self._prompt = prompt
+        self._beneath = beneath
         self._do = do
         self._decided = decided
         self._modal: TrustModal | None = None
@@ -59,14 +59,13 @@ class TrustQuestion:
             offer.root,
             offer.would_run,
             offer.problems,
-            on_typed=self._prompt.receive,
-            on_pasted=self._prompt.insert,
+            beneath=self._beneath(),
         )
 
         def closed(trusted: bool | None) -> None:
             self._modal, self._answered = None, True
             self._do(self._decide(bool(trusted)))
-            opening.closed(False)
+            opening.closed("gone", "")
 
         self._app.push_screen(self._modal, closed)
         return self._modal
