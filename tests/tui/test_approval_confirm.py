@@ -9,8 +9,8 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from agent_tui.modals.arming import Beneath
 from agent_tui.modals.confirm import ConfirmModal
+from agent_tui.panes.beneath import Beneath
 
 
 class Desk(App[None]):

@@ -16,9 +16,9 @@ from textual.widgets import Input, Static, TextArea
 
 from agent_tui.modals import approval, edited_input
 from agent_tui.modals.approval import ApprovalModal, Outcome
-from agent_tui.modals.arming import Beneath
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.preview import Preview, PreviewLine, lines_of
+from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.prompt import PromptBox
 from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall, RuleScope
 from agent_tui_core.blocks import JsonObject

@@ -303,6 +303,23 @@ async def test_ctrl_c_copies_what_is_selected_and_stops_nothing(tmp_path: Path) 
         await driver.press("ctrl+c")
         assert driver.app.clipboard == "copy me"
         assert driver.workers[0].interrupts == 0
+        await driver.press("ctrl+c")
+        await driver.until(lambda: _confirm(driver))
+        assert driver.workers[0].interrupts == 0
+
+
+async def test_ctrl_c_copies_from_a_question_too_and_twice_offers_to_quit(tmp_path: Path) -> None:
+    async with dashboard(_session(tmp_path)) as driver:
+        task = driver.workers[1].ask("Bash", "ls")
+        await driver.until(lambda: _armed(driver))
+        await driver.press("r")
+        await driver.until(lambda: driver.app.screen.focused is not None)
+        await driver.press(*"why", "shift+home", "ctrl+c")
+        assert driver.app.clipboard == "why"
+        assert isinstance(driver.app.screen, ApprovalModal)
+        await driver.press("ctrl+c")
+        await driver.until(lambda: _confirm(driver))
+        task.cancel()
 
 
 # --- reading ------------------------------------------------------------------------------------------------

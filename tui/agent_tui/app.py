@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -29,6 +30,7 @@ from agent_tui.screens.faults import EnduringApp
 from agent_tui.screens.form_questions import FormQuestions
 from agent_tui.screens.inbox import Inbox
 from agent_tui.screens.key_order import keys_before
+from agent_tui.screens.later import say_later
 from agent_tui.screens.leaving import Leaving
 from agent_tui.screens.mode_switch import ModeSwitch
 from agent_tui.screens.stopping import Stopping
@@ -83,9 +85,8 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
             ApprovalQuestions(self, session.desk, self.feed, beneath),
             self.forms,
         )
-        self.inbox = Inbox(
-            self, kinds, self.feed, lambda: self._last_key_at, self._chosen_id, self._say_later
-        )
+        later = partial(say_later, self, self.actions, lambda: self.dashboard.chosen)
+        self.inbox = Inbox(self, kinds, self.feed, lambda: self._last_key_at, self._chosen_id, later)
         self.modes = ModeSwitch(
             self, beneath, session.desk.judge_again, lambda: session.equipment.sandbox, self._do
         )
@@ -150,14 +151,6 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
 
     def _chosen_id(self) -> str:
         return chosen.agent.id if (chosen := self.dashboard.chosen) else ""
-
-    def _say_later(self) -> None:
-        """A question was put off: say what brings it back, and what the same key does now."""
-        words = f"Later: {self.actions['approvals'].display} brings it back."
-        if (chosen := self.dashboard.chosen) is not None and chosen.agent.busy:
-            name = f"{chosen.agent.number} {one_line(chosen.agent.name)}"
-            words += f" {self.actions['interrupt'].display} now stops {name}."
-        self.notify(words, timeout=3, markup=False)
 
     def action_approvals(self) -> None:
         """Open the chosen agent's question, else the oldest."""
@@ -299,12 +292,11 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
         return run
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A modal's question comes before the palette; ctrl+c copies what is selected, as the dashboard's."""
+        """A modal's question comes before the palette, and the dashboard has a ctrl+c of its own."""
         if action == "command_palette":
             return self.screen is self.dashboard
         if action == "quit_key":
-            selected = self.screen.get_selected_text() or getattr(self.screen.focused, "selected_text", "")
-            return self.screen is not self.dashboard and not selected
+            return self.screen is not self.dashboard
         return super().check_action(action, parameters)
 
     # --- stopping and leaving -------------------------------------------------------------------------------
@@ -313,13 +305,16 @@ class AgentTuiApp(EnduringApp[None], inherit_bindings=False):
         """Stop every agent, over any question; asks when that is more than one."""
         self._stopping.stop(self.actions["stop_all"].first_key)
 
-    def action_interrupt_key(self) -> None:
-        """ctrl+c: stop the chosen agent; the second time within a second, offer to quit."""
-        self._leaving.ctrl_c(self._stop_chosen)
+    def action_interrupt_key(self, done: str = "") -> None:
+        """ctrl+c: stop the chosen agent, unless it has `done` something; twice in a second offers to quit."""
+        self._leaving.ctrl_c((lambda: done) if done else self._stop_chosen)
 
     def action_quit_key(self) -> None:
-        """The same over what covers the dashboard, but it stops nobody."""
-        self._leaving.ctrl_c()
+        """The same over what covers the dashboard: it copies what is selected, and stops nobody."""
+        selected = self.screen.get_selected_text() or getattr(self.screen.focused, "selected_text", "")
+        if selected:
+            self.copy_to_clipboard(selected)
+        self._leaving.ctrl_c((lambda: "Copied.") if selected else None)
 
     def _stop_chosen(self) -> str:
         chosen = self.dashboard.chosen

@@ -18,13 +18,14 @@ from textual.content import Content
 from textual.widgets import Input, Static, TextArea
 
 from agent_tui.modals.approval_look import CSS, MOST_COLUMNS
-from agent_tui.modals.arming import ArmedScreen, Beneath
+from agent_tui.modals.arming import ArmedScreen
 from agent_tui.modals.clean_input import CleanInput, PassingTextArea
 from agent_tui.modals.edited_input import EditedInput
 from agent_tui.modals.key_button import ButtonKind, KeyButton
 from agent_tui.modals.particulars import detail_lines, detail_rows, title
 from agent_tui.modals.preview import Preview, PreviewLine, lines_of
 from agent_tui.modals.saved_rule import SavedRule
+from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.wording import age, plural
 from agent_tui_core.agent.approvals import (
     AllowAlways,
@@ -47,7 +48,7 @@ _ROWS: tuple[tuple[tuple[str, str, ButtonKind], ...], ...] = (
         ("l", "Later", "later"),
     ),
 )
-_CHOSEN: dict[str, str] = {key: label for row in _ROWS for key, label, _ in row}
+_CHOSEN = {key: label for row in _ROWS for key, label, _ in row}
 
 Outcome: TypeAlias = Answer | Literal["later", "left", "right"] | None
 Mode: TypeAlias = Literal["question", "reason", "rule", "edit"]
@@ -86,8 +87,7 @@ class ApprovalModal(ArmedScreen[Outcome]):
         self._number = number
         self._wall = wall
         self._also_allows = also_allows
-        self._warned_of = 0
-        """How many other calls the person was told of that `a` would let run."""
+        self._warned_of = 0  # so many other calls the person was told of that `a` would let run
         self._inner = MOST_COLUMNS
         self._queue_words = ""
         self._edited = EditedInput(request)

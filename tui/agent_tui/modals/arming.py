@@ -7,7 +7,7 @@ who inherit it. Nothing that is typed is lost: what a question does not take goe
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar, TypeVar
 
 from textual import events
@@ -16,26 +16,12 @@ from textual.widget import Widget
 
 from agent_tui.keyboard import is_text
 from agent_tui.modals.guard import TICK, Guard, Hearing, Weight
+from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.painting import QuickScreen
-from agent_tui_core.records import dataclass
 
 TYPED = "That was typing: it went to the prompt. Nothing was answered"
 
 ResultT = TypeVar("ResultT")
-
-
-async def _nowhere(_key: str) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Beneath:
-    """What a question covers: there goes what was not meant for it."""
-
-    typed: Callable[[events.Key], None] = lambda _key: None
-    pasted: Callable[[str], None] = lambda _text: None
-    navigate: Callable[[str], Awaitable[bool]] = _nowhere
-    """Do what this key is for on the dashboard, if it only leads somewhere; says whether it does."""
 
 
 class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):

@@ -11,9 +11,9 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from agent_tui.modals.arming import Beneath
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.yes_no import YesNoScreen
+from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.wording import cut
 from agent_tui_core.text import safe_line, safe_text
 

@@ -16,11 +16,12 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from agent_tui.modals.arming import ArmedScreen, Beneath
+from agent_tui.modals.arming import ArmedScreen
 from agent_tui.modals.fields import fields_of, filled
 from agent_tui.modals.form_rows import Done, FieldRow
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.preview import shown_line
+from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.wording import cut, plural
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.runtime.forms import Form

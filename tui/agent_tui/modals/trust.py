@@ -14,10 +14,10 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from agent_tui.modals.arming import Beneath
 from agent_tui.modals.key_button import KeyButton
 from agent_tui.modals.preview import Preview, PreviewLine, shown_line
 from agent_tui.modals.yes_no import YesNoScreen
+from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.wording import plural
 
 MOST_COLUMNS = 110

@@ -15,7 +15,7 @@ from agent_tui_core.events import ApprovalRequest
 
 if TYPE_CHECKING:
     from agent_tui.modals.approval import ApprovalModal
-    from agent_tui.modals.arming import Beneath
+    from agent_tui.panes.beneath import Beneath
 
 Outcome: TypeAlias = "Answer | Literal['later', 'left', 'right'] | None"
 _SCOPES: dict[RuleScope, str] = {

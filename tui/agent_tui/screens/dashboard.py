@@ -18,8 +18,8 @@ from textual.widgets import TextArea
 
 from agent_tui.actions import Action, Actions, bindings
 from agent_tui.feed import AgentFeed, Feed
-from agent_tui.modals.arming import ArmedScreen, Beneath
 from agent_tui.panes.agent_pane import AgentPane
+from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.painting import Painter, QuickScreen
 from agent_tui.panes.prompt import PromptBox
 from agent_tui.panes.roster import Roster
@@ -194,6 +194,8 @@ class DashboardScreen(QuickScreen[None]):
 
     def _reaches(self, action: Action) -> bool:
         """Whether its key works although something covers the dashboard."""
+        from agent_tui.modals.arming import ArmedScreen
+
         leads = action.leads and isinstance(self.app.screen, ArmedScreen)
         bound = action.on_app and bool(self.app.check_action(action.action.removeprefix("app."), ()))
         return leads or bound
@@ -204,10 +206,9 @@ class DashboardScreen(QuickScreen[None]):
 
     async def _navigate(self, key: str) -> bool:
         """Do what this key is for, if that only leads somewhere."""
-        if (action := self.actions.leading(key)) is None:
-            return False
-        await self.run_action(action.action)
-        return True
+        if action := self.actions.leading(key):
+            await self.run_action(action.action)
+        return action is not None
 
     def _address(self) -> None:
         if (chosen := self.chosen) is None:
@@ -302,9 +303,8 @@ class DashboardScreen(QuickScreen[None]):
 
     def action_focus_agent(self, number: int) -> None:
         """Talk to the agent with this number."""
-        for key, feed in self.feed.agents.items():
-            if feed.agent.number == number:
-                self.choose(key)
+        for key in [key for key, feed in self.feed.agents.items() if feed.agent.number == number]:
+            self.choose(key)
 
     def action_zoom(self) -> None:
         """Show the chosen agent alone, or all again."""
@@ -346,9 +346,7 @@ class DashboardScreen(QuickScreen[None]):
         selected = self.get_selected_text() or self.prompt.query_one(TextArea).selected_text
         if selected:
             self.app.copy_to_clipboard(selected)
-            self.notify("Copied.", timeout=1.5, markup=False)
-            return
-        await self.run_action("app.interrupt_key")
+        await self.run_action("app.interrupt_key('Copied.')" if selected else "app.interrupt_key")
 
     def _key(self, action_id: str) -> str:
         return self.actions[action_id].first_key or action_id

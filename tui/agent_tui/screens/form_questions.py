@@ -17,8 +17,8 @@ from agent_tui.screens.inbox import Closing, Opening, Question
 from agent_tui_core.runtime.forms import Form, Forms
 
 if TYPE_CHECKING:
-    from agent_tui.modals.arming import Beneath
     from agent_tui.modals.form import FormModal, Outcome
+    from agent_tui.panes.beneath import Beneath
 
 _MOST_DRAFTS = 50
 

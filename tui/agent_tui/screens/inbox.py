@@ -105,11 +105,6 @@ class Inbox:
         self._held = ""
 
     @property
-    def count_put_off(self) -> int:
-        """How many of them the person put off."""
-        return len(self._put_off & {question.id for _, question in self._waiting()})
-
-    @property
     def count(self) -> int:
         """How many questions wait for the person."""
         return sum(1 for _ in self._waiting())
@@ -196,6 +191,7 @@ class Inbox:
                 self._say_later()
             case "answered":
                 self._held, self._walks_on_from = key, self._last_key_at()
+                self._app.call_later(self.look)  # a frame may be a quarter of a second away
             case "left" | "right":
                 order = self._in_order(list(self._waiting()))
                 here = next((at for at, each in enumerate(order) if each[1].id == question.id), 0)
@@ -206,7 +202,7 @@ class Inbox:
         self._feed.wake()
 
     def _in_order(self, waiting: Sequence[tuple[Kind, Question]]) -> list[tuple[Kind, Question]]:
-        """The oldest first, what was put off behind the others; each kind keeps its own order."""
+        """The oldest first, what was put off behind the others."""
         return sorted(
             waiting,
             key=lambda each: (not each[1].at_once, each[1].id in self._put_off, each[1].asked_at),

@@ -14,7 +14,7 @@ from agent_tui.panes.wording import plural
 from agent_tui.ports import DashboardSession
 
 if TYPE_CHECKING:
-    from agent_tui.modals.arming import Beneath
+    from agent_tui.panes.beneath import Beneath
 
 QUIT_SECONDS = 1.0
 """Two ctrl+c within this time offer to quit."""

@@ -15,7 +15,7 @@ from agent_tui.ports import Agent, SandboxState
 from agent_tui_core.config.modes import MODES, Mode
 
 if TYPE_CHECKING:
-    from agent_tui.modals.arming import Beneath
+    from agent_tui.panes.beneath import Beneath
 
 MEANINGS: dict[Mode, str] = {
     "ask": "what no rule allows is asked about",

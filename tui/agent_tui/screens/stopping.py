@@ -11,8 +11,8 @@ from agent_tui.feed import Feed
 from agent_tui.ports import DashboardSession
 
 if TYPE_CHECKING:
-    from agent_tui.modals.arming import Beneath
     from agent_tui.modals.confirm import ConfirmModal
+    from agent_tui.panes.beneath import Beneath
 
 
 class Stopping:

@@ -14,8 +14,8 @@ from agent_tui.ports import DashboardSession
 from agent_tui.screens.inbox import Opening, Question
 
 if TYPE_CHECKING:
-    from agent_tui.modals.arming import Beneath
     from agent_tui.modals.trust import TrustModal
+    from agent_tui.panes.beneath import Beneath
 
 _ID = "project"
 
