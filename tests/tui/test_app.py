@@ -282,7 +282,7 @@ async def test_a_bug_in_a_handler_ends_the_app_with_a_sentence_and_leaves_the_ag
             await pilot.pause(0.1)
     printed = "".join(capsys.readouterr())
     assert app.return_code == 1
-    assert "because of a bug: LookupError" in " ".join(printed.split())
+    assert "close its screen: LookupError" in " ".join(printed.split())
     assert secret not in printed
     assert "\x07" not in printed
     assert session.workers[0].busy

@@ -187,10 +187,7 @@ class DashboardScreen(QuickScreen[None]):
             ],
         )
         self._address()
-        give_back(self.feed.agents, self.prompt, self._warn)
-
-    def _warn(self, words: str) -> None:
-        self.notify(words, severity="warning", markup=False)
+        give_back(self.feed.agents, self.prompt, partial(self.notify, severity="warning", markup=False))
 
     def _reaches(self, action: Action) -> bool:
         """Whether its key works although something covers the dashboard."""
@@ -266,8 +263,7 @@ class DashboardScreen(QuickScreen[None]):
         whose = self.feed.agents.get(message.to)
         if whose is None or not whose.agent.queue:
             return
-        text = whose.agent.unqueue(whose.agent.queue[-1].id)
-        if text is not None:
+        if (text := whose.agent.unqueue(whose.agent.queue[-1].id)) is not None:
             self.prompt.put_back(text, "taken back from the queue", message.to)
             self.feed.now()
 
@@ -303,8 +299,8 @@ class DashboardScreen(QuickScreen[None]):
 
     def action_focus_agent(self, number: int) -> None:
         """Talk to the agent with this number."""
-        for key in [key for key, feed in self.feed.agents.items() if feed.agent.number == number]:
-            self.choose(key)
+        if found := [key for key, feed in self.feed.agents.items() if feed.agent.number == number]:
+            self.choose(found[0])
 
     def action_zoom(self) -> None:
         """Show the chosen agent alone, or all again."""

@@ -70,7 +70,7 @@ class Leaving:
         self._asks = True
         running = self._session.running
         body = f"{plural(running, 'agent')} {'works' if running == 1 else 'work'} and will be stopped. "
-        body = (body if running else "") + "agent-tui --resume brings all back but a half-written prompt."
+        body = (body if running else "") + "agent-tui --resume brings all back but half-written prompts."
         self._app.push_screen(
             ConfirmModal("Leave agent-tui?", body, "Leave", beneath=self._beneath()), self._answered
         )
