@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 from agent_tui_core.events import StreamEvent
-from agent_tui_core.messages import Message
+from agent_tui_core.messages import Message, ThinkTags
 from agent_tui_core.wire.accumulator import Accumulator
 from agent_tui_core.wire.openai import ChatStream
-from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.sse import ServerSentEvent
 
 TOOLS = ("Read", "Bash", "get_weather")

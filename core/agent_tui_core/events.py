@@ -58,7 +58,19 @@ class AnswerEnded:
     """The provider's own word for it."""
 
 
-StreamEvent: TypeAlias = TextDelta | ReasoningDelta | ToolUseDelta | UsageReported | AnswerEnded
+@dataclass(frozen=True, slots=True)
+class RequestQueued:
+    """The server gets no more requests at once: this one waits for its turn.
+
+    `ahead` others are before it; None: its turn came, and it is made now.
+    """
+
+    ahead: int | None
+
+
+StreamEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | ToolUseDelta | UsageReported | AnswerEnded | RequestQueued
+)
 
 # --- what the loop did --------------------------------------------------------------------------------------
 
@@ -328,6 +340,7 @@ Body: TypeAlias = (
     | ToolUseDelta
     | UsageReported
     | AnswerEnded
+    | RequestQueued
     | RunStarted
     | RequestStarted
     | RequestRetrying

@@ -116,6 +116,33 @@ class ToolSpec:
     """JSON Schema of the input, `type: object`."""
 
 
+ThinkTags: TypeAlias = bool | Literal["open"]
+"""Whether text that begins with `<think>` is reasoning up to `</think>`. "open": the model's template writes
+the opening tag itself, so that the answer begins within."""
+
+ReasoningEffort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: Final[tuple[ReasoningEffort, ...]] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+_NOTHING: JsonObject = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOptions:
+    """How a model is asked; what is None or empty is left to the server. `wire/request_options` checks it."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: Sequence[str] = ()
+    """Texts at which an answer ends, without them."""
+    seed: int | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    think_tags: ThinkTags | None = None
+    """None takes what is said of the server."""
+    extra_body: JsonObject = field(default_factory=lambda: _NOTHING)
+    """Fields of the request that are ours to pass on and not to know."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """All that a provider needs to ask its model once."""
@@ -125,7 +152,7 @@ class ModelRequest:
     system_prompt: str = ""
     tools: Sequence[ToolSpec] = ()
     max_tokens: int | None = None
-    temperature: float | None = None
+    options: RequestOptions = field(default_factory=RequestOptions)
 
 
 def _max(a: int | None, b: int | None) -> int | None:

@@ -22,6 +22,7 @@ from agent_tui_core.events import (
     RequestStarted,
     RunEnded,
 )
+from agent_tui_core.messages import RequestOptions
 from agent_tui_core.runtime.session import open_session
 from sessions import planned
 
@@ -60,7 +61,7 @@ async def test_thirty_turns_that_are_more_than_the_model_can_read_all_have_their
         tools=(),
         system_prompt="You are brief.",
         max_tokens=64,
-        temperature=0.3,
+        options=RequestOptions(temperature=0.3),
         context_limit=limit,
     )
     events: list[Event] = []

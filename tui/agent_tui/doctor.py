@@ -234,10 +234,13 @@ async def _models(
     client: httpx.AsyncClient, provider: ProviderProfile, environ: Mapping[str, str]
 ) -> tuple[str, ...] | AgentTuiError:
     from agent_tui_core.providers.choice import make_provider
+    from agent_tui_core.runtime.connections import server_extras
 
     try:
-        key = api_key(provider, environ)
-        return tuple(await make_provider(provider.protocol, client, provider.base_url, key).models())
+        key, extras = api_key(provider, environ), server_extras(provider, environ)
+        return tuple(
+            await make_provider(provider.protocol, client, provider.base_url, key, extras=extras).models()
+        )
     except AgentTuiError as error:
         return error
 

@@ -35,6 +35,7 @@ from agent_tui_core.messages import Message
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.providers.choice import make_provider
 from agent_tui_core.providers.direct import reads_certificates
+from agent_tui_core.providers.extras import ServerExtras
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.tools.base import Tool, ToolContext, as_output
 from agent_tui_core.tools.registry import ToolRegistry, is_warm, warm_up
@@ -295,7 +296,7 @@ class Client:
             system_prompt=options.system_prompt,
             tools=self._registry,
             max_tokens=options.max_tokens,
-            temperature=options.temperature,
+            options=options.request_options,
             max_tool_iterations=options.max_tool_iterations,
             retries=options.retries,
             progress_timeout=options.progress_timeout,
@@ -323,6 +324,7 @@ class Client:
             options.key,
             think_tags=options.think_tags,
             thinking=options.thinking,
+            extras=ServerExtras(secret_headers=options.headers),
         )
 
     def _refuse_while_running(self) -> None:

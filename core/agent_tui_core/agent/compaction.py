@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from agent_tui_core.agent.context import (
     CHARACTERS_PER_TOKEN,
@@ -31,7 +32,7 @@ from agent_tui_core.events import (
     TextDelta,
     ToolUseDelta,
 )
-from agent_tui_core.messages import Message, ModelRequest, Usage, new_id
+from agent_tui_core.messages import Message, ModelRequest, RequestOptions, Usage, new_id
 from agent_tui_core.records import dataclass
 from agent_tui_core.wire.accumulator import Accumulator
 
@@ -99,13 +100,18 @@ class Compaction:
         journal: Journal,
         model: str,
         overhead: Callable[[], int],
+        options: RequestOptions,
     ) -> None:
-        """`overhead` makes a guess of the tokens that every request has besides its messages."""
+        """`overhead` makes a guess of the tokens that every request has besides its messages.
+
+        `options` are those of the agent: where its requests may go and how they are answered is said in them.
+        """
         self._requesting = requesting
         self._conversation = conversation
         self._journal = journal
         self._model = model
         self._overhead = overhead
+        self._options = replace(options, stop=())
 
     def is_due(self, limit: int | None) -> bool:
         """Whether the next request comes near the limit, in tokens, and room can be made; else never."""
@@ -165,7 +171,13 @@ class Compaction:
         allowed = int(FULL * (limit or cut.before)) * CHARACTERS_PER_TOKEN // 2
         record = as_text(self._conversation.visible()[: cut.kept_from], allowed)
         asked = Message("user", (Text(f"Condense this record:\n\n{record}"),))
-        request = ModelRequest(self._model, [asked], system_prompt=_INSTRUCTIONS, max_tokens=cut.bound)
+        request = ModelRequest(
+            self._model,
+            [asked],
+            system_prompt=_INSTRUCTIONS,
+            max_tokens=cut.bound,
+            options=self._options,
+        )
         attempt = 0
         while True:
             self._journal.emit(CompactionStarted(cut.before))

@@ -77,7 +77,7 @@ class Loop:
         self._settings = settings
         self._requesting = Requesting(provider, journal, settings.retries, settings.progress_timeout, jitter)
         self._compaction = Compaction(
-            self._requesting, conversation, journal, settings.model, settings.overhead
+            self._requesting, conversation, journal, settings.model, settings.overhead, settings.options
         )
         self._current: Run | None = None
         self.ended: RunEnded | None = None

@@ -9,16 +9,33 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import Final
 
 from agent_tui_core.agent.permissions import PermissionRules
+from agent_tui_core.blocks import JsonObject
 from agent_tui_core.hooks.chain import Hooks
+from agent_tui_core.messages import ReasoningEffort, RequestOptions, ThinkTags
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.records import dataclass
 from agent_tui_core.tools.base import Tool
-from agent_tui_core.wire.protocols import PROTOCOLS, ThinkTags, WireProtocol
+from agent_tui_core.wire.headers import header_name_problem, header_value_problem
+from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
+from agent_tui_core.wire.request_options import number_problem, problem_with
 
 _UNNAMED = "default"
 """Asked for where a server is named and no model: servers with one model take any name."""
+_MOST_TOKENS: Final = 100_000_000
+_NUMBERS: Final = (
+    ("max_tool_iterations", 1, 1_000_000, True),
+    ("max_tokens", 1, _MOST_TOKENS, True),
+    ("context_limit", 1, _MOST_TOKENS, True),
+    ("retries", 0, 1_000, True),
+    ("connect_timeout", 0.001, 86_400, False),
+    ("idle_timeout", 0.001, 86_400, False),
+    ("progress_timeout", 0.001, 86_400, False),
+)
+"""Name, least, most, and whether it has no fraction."""
+_MAY_BE_NONE: Final = frozenset({"max_tokens", "context_limit", "progress_timeout"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +67,18 @@ class AgentOptions:
     """Tokens that one answer may have; None leaves it to the server."""
     temperature: float | None = None
     """None leaves it to the server."""
+    top_p: float | None = None
+    """None leaves it to the server."""
+    stop: Sequence[str] = ()
+    """Texts at which an answer ends, without them; the protocol "responses" has none."""
+    seed: int | None = None
+    """For answers that repeat; only the protocol "chat" has one."""
+    reasoning_effort: ReasoningEffort | None = None
+    """"none" to "max", as far as the model knows the word; None leaves it to the server."""
+    extra_body: JsonObject = field(default_factory=dict)
+    """Further fields of each request, for what only this server knows."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Further headers of each request; they go to `base_url` and nowhere else, and are never shown."""
     context_limit: int | None = None
     """Tokens that the model can read. Near it the oldest messages are summarised in requests; None waits
     until the server says that they are too many."""
@@ -74,20 +103,44 @@ class AgentOptions:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a server."""
-        if not self.model.strip():
+        if not isinstance(self.model, str) or not self.model.strip():
             raise ValueError("model: name the model that shall answer")
-        if self.provider is None and not self.base_url.startswith(("http://", "https://")):
-            raise ValueError(f"base_url: should begin with http:// or https://, not {self.base_url!r}")
-        if self.max_tool_iterations < 1 or self.retries < 0:
-            raise ValueError("max_tool_iterations should be at least 1, retries at least 0")
-        if self.connect_timeout <= 0 or self.idle_timeout <= 0:
-            raise ValueError("connect_timeout and idle_timeout are seconds and should be more than 0")
-        if self.progress_timeout is not None and not self.progress_timeout > 0:
-            raise ValueError("progress_timeout is seconds and should be more than 0, or None")
-        if any(limit is not None and limit < 1 for limit in (self.max_tokens, self.context_limit)):
-            raise ValueError("max_tokens and context_limit are tokens and should be at least 1")
         if self.protocol not in PROTOCOLS:
             raise ValueError(f"protocol: should be one of {', '.join(PROTOCOLS)}, not {self.protocol!r}")
+        for name, least, most, whole in _NUMBERS:
+            value = getattr(self, name)
+            problem = number_problem(value, least, most, whole=whole)
+            if problem or (value is None and name not in _MAY_BE_NONE):
+                unit = ", in seconds" if name.endswith("timeout") else ""
+                raise ValueError(f"{name}{unit}: {problem or 'should be a number, not None'}")
+        if self.provider is None:
+            self._check_server()
+        if wrong := problem_with(self.request_options, self.protocol):
+            raise ValueError(f"{wrong[0]}: {wrong[1]}")
+
+    def _check_server(self) -> None:
+        if not isinstance(self.base_url, str) or not self.base_url.startswith(("http://", "https://")):
+            raise ValueError(f"base_url: should begin with http:// or https://, not {self.base_url!r}")
+        if self.api_key is not None and not isinstance(self.api_key, str):
+            raise ValueError("api_key: should be a text")
+        if not isinstance(self.headers, Mapping):
+            raise ValueError("headers: should be a mapping of names to texts")
+        for name, value in self.headers.items():
+            if problem := header_name_problem(name) or header_value_problem(value):
+                raise ValueError(f"headers[{name!r}]: {problem}")
+
+    @property
+    def request_options(self) -> RequestOptions:
+        """What each request is asked with."""
+        return RequestOptions(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            stop=self.stop,
+            seed=self.seed,
+            reasoning_effort=self.reasoning_effort,
+            think_tags=self.think_tags,
+            extra_body=self.extra_body,
+        )
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> AgentOptions:

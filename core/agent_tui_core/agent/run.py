@@ -8,7 +8,7 @@ from dataclasses import field
 from agent_tui_core.agent.context import CHARACTERS_PER_TOKEN
 from agent_tui_core.agent.round import Round
 from agent_tui_core.events import RunEnded
-from agent_tui_core.messages import Message, ModelRequest, Usage
+from agent_tui_core.messages import Message, ModelRequest, RequestOptions, Usage
 from agent_tui_core.records import dataclass
 from agent_tui_core.tools.registry import ToolRegistry
 from agent_tui_core.wire.accumulator import Accumulator
@@ -28,7 +28,7 @@ class LoopSettings:
     tools: ToolRegistry = field(default_factory=ToolRegistry)
     """Asked for each request: some tools come and go."""
     max_tokens: int | None = None
-    temperature: float | None = None
+    options: RequestOptions = field(default_factory=RequestOptions)
     max_tool_iterations: int = 25
     """How many rounds of calls one run may make."""
     retries: int = 3
@@ -51,7 +51,7 @@ class LoopSettings:
             system_prompt=self.system_prompt,
             tools=self.tools.specs,
             max_tokens=self.max_tokens,
-            temperature=self.temperature,
+            options=self.options,
         )
 
 

@@ -5,8 +5,8 @@ Refuses to read a file and to repeat a value: it may be a key in the wrong place
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 from agent_tui_core.config.equipment import PermissionSettings
 from agent_tui_core.config.equipment_checks import (
@@ -20,12 +20,15 @@ from agent_tui_core.config.models import (
     BUILTIN_TOOLS,
     DEFAULT_PROFILE,
     AgentSettings,
+    ProviderSettings,
     Settings,
     base_url_problem,
     name_problem,
 )
 from agent_tui_core.config.rule_text import read_rule
 from agent_tui_core.config.words import Place, nearest, quoted
+from agent_tui_core.wire.headers import header_name_problem, header_value_problem, sounds_secret
+from agent_tui_core.wire.request_options import body_problem, stop_problem
 
 _LISTS: Final = ("allow", "ask", "deny")
 
@@ -40,6 +43,8 @@ def check_settings(settings: Settings, file: str) -> None:
             here.at("base_url").refuse(problem)
         if provider.api_key_env is not None:
             check_key_variable(provider.api_key_env, here.at("api_key_env"))
+        _check_headers(provider, here)
+        _check_extra_body(provider.extra_body, here.at("extra_body"))
     for name, agent in settings.agents.items():
         check_agent(name, agent, settings, place.at("agents", name))
     _check_dashboard(settings, place)
@@ -64,8 +69,42 @@ def check_agent(name: str, agent: AgentSettings, settings: Settings, here: Place
     known = (*BUILTIN_TOOLS, *settings.tools)
     for index, tool in enumerate(agent.tools or ()):
         _check_known(tool, known, "tool", here.at("tools", index))
+    if problem := stop_problem(agent.stop):
+        here.at("stop").refuse(problem)
+    _check_extra_body(agent.extra_body, here.at("extra_body"))
     for index, server in enumerate(agent.mcp or ()):
         _check_known(server, settings.mcp.servers, "MCP server", here.at("mcp", index))
+
+
+def _check_headers(provider: ProviderSettings, here: Place) -> None:
+    for name, value in provider.headers.items():
+        place = here.at("headers", name)
+        if problem := header_name_problem(name):
+            place.refuse(problem)
+        if sounds_secret(name):
+            place.refuse(
+                "sounds like a secret, which does not belong in this file. Put it in an environment variable "
+                f'and name that one: headers_env = {{ {name} = "SERVER_KEY" }}'
+            )
+        if problem := header_value_problem(value):
+            place.refuse(problem)
+    taken = {name.lower() for name in provider.headers}
+    for name, variable in provider.headers_env.items():
+        place = here.at("headers_env", name)
+        if problem := header_name_problem(name):
+            place.refuse(problem)
+        if name.lower() in taken:
+            place.refuse("is there twice")
+        taken.add(name.lower())
+        check_key_variable(variable, place)
+    own = "x-api-key" if provider.protocol == "anthropic" else "authorization"
+    if provider.api_key_env is not None and own in taken:
+        here.at("api_key_env").refuse(f"sets the header {own}, which headers_env sets too")
+
+
+def _check_extra_body(body: Mapping[str, Any], here: Place) -> None:
+    if problem := body_problem(body):
+        here.refuse(problem)
 
 
 def check_rules(rules: PermissionSettings, tools: Collection[str], here: Place) -> None:

@@ -170,7 +170,8 @@ def _unknown(loc: Loc, shape: type) -> str:
         return f"there is no such key; {nearest(wrong, here)}"
     elsewhere = [place for place, table in _TABLES.items() if wrong in _fields(table)]
     if elsewhere:
-        return f"there is no such key here; {quoted(wrong)} belongs in [{elsewhere[0]}]"
+        tables = " or ".join(f"[{place}]" for place in elsewhere)
+        return f"there is no such key here; {quoted(wrong)} belongs in {tables}"
     return f"there is no such key; {nearest(wrong, here)}"
 
 

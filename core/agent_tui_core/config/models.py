@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from agent_tui_core.config.bounds import Exactly, OneOf, Switch
@@ -22,9 +22,10 @@ from agent_tui_core.config.equipment import (
     SandboxSettings,
 )
 from agent_tui_core.config.modes import Mode
+from agent_tui_core.messages import ReasoningEffort, ThinkTags
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.protocols import ThinkTags, WireProtocol
+from agent_tui_core.wire.protocols import WireProtocol
 
 DEFAULT_TOOL_ITERATIONS: Final = 25
 DEFAULT_PROFILE: Final = "default"
@@ -37,7 +38,12 @@ _SECRET: Final = re.compile(r"(?:^|&)[^=]*(?:key|token|secret|password|sig)[^=&]
 Iterations: TypeAlias = Annotated[int, Exactly(1, 10_000)]
 Tokens: TypeAlias = Annotated[int, Exactly(1, 100_000_000)]
 Seconds: TypeAlias = Annotated[float, Exactly(0, 86_400)]
+Patience: TypeAlias = Annotated[float, Exactly(0.1, 86_400)]
 Temperature: TypeAlias = Annotated[float, Exactly(0, 2)]
+TopP: TypeAlias = Annotated[float, Exactly(0, 1)]
+Seed: TypeAlias = Annotated[int, Exactly(-(2**63) + 1, 2**63 - 1)]
+Retries: TypeAlias = Annotated[int, Exactly(0, 100)]
+Requests: TypeAlias = Annotated[int, Exactly(1, 10_000)]
 ThinkTagsSetting: TypeAlias = Annotated[ThinkTags, OneOf((True, False, "open"))]
 
 
@@ -60,6 +66,18 @@ class ProviderSettings:
     progress_timeout: Seconds | None = None
     """Seconds without text, call or usage after which a request is given up, whatever bytes come; 0 waits for
     ever. None takes what `agent-tui run` and the dashboard do."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers of each request, in the open; what is secret belongs in `headers_env`."""
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    """Header → the name of the environment variable that holds its value."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of each request."""
+    idle_timeout: Patience | None = None
+    """Seconds without a byte; None is 300."""
+    retries: Retries | None = None
+    """How often a request is made again that failed; None is 3."""
+    max_concurrent_requests: Requests | None = None
+    """How many requests of all agents this server gets at once; the others wait for their turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +100,14 @@ class AgentSettings:
     """What runs without a question besides what the rules allow."""
     max_tokens: Tokens | None = None
     temperature: Temperature | None = None
+    top_p: TopP | None = None
+    stop: tuple[str, ...] = ()
+    seed: Seed | None = None
+    reasoning_effort: ReasoningEffort | None = None
+    think_tags: ThinkTagsSetting | None = None
+    """None takes what the provider says."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of each request, before those of the provider."""
     mcp: tuple[str, ...] | None = None
     """Names from `[mcp.servers]`; None offers the tools of all of them, an empty list none."""
     progress_timeout: Seconds | None = None

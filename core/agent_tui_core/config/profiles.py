@@ -30,13 +30,16 @@ from agent_tui_core.config.servers import (
     named_provider,
     providers,
     replayed,
+    secret_headers,
 )
 from agent_tui_core.config.taping import NO_TAPING, Taping
 from agent_tui_core.config.words import nearest
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.messages import RequestOptions
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.protocols import WireProtocol
+from agent_tui_core.wire.request_options import problem_with
 
 MOST_AGENTS: Final = 64
 LONGEST_PROGRESS_TIMEOUT: Final = 86_400
@@ -94,7 +97,8 @@ class AgentProfile:
     workspace: Path
     """Absolute, links resolved; `check_agent` says whether it is there."""
     max_tokens: int | None
-    temperature: float | None
+    options: RequestOptions = field(default_factory=RequestOptions)
+    """How its model is asked."""
     context_limit: int | None = None
     """Tokens that the model can read; None waits until the provider says that it is full."""
     mode: Mode = "ask"
@@ -200,6 +204,9 @@ def check_agent(profile: AgentProfile, provider: ProviderProfile | None, environ
     """Raise `ConfigError` when an agent of this profile could not work: its key or its folder is missing."""
     if provider is not None:
         api_key(provider, environ)
+        secret_headers(provider, environ)
+    if wrong := problem_with(profile.options, provider.protocol if provider else "chat"):
+        raise ConfigError(wrong[1], key=f"agents.{safe_line(profile.name)}.{wrong[0]}")
     if not profile.workspace.is_dir():
         raise ConfigError(
             f"the workspace of {profile.name!r} is no folder: {safe_line(str(profile.workspace))}",
@@ -263,13 +270,26 @@ def _profile(name: str, agent: AgentSettings, workspace: Path, flags: Flags) -> 
         max_tool_iterations=agent.max_tool_iterations,
         workspace=folder,
         max_tokens=agent.max_tokens,
-        temperature=agent.temperature,
+        options=request_options(agent),
         context_limit=agent.context_limit,
         mode=agent.mode,
         mcp=agent.mcp,
         network=agent.network,
         progress_timeout=agent.progress_timeout,
         profile=name,
+    )
+
+
+def request_options(agent: AgentSettings) -> RequestOptions:
+    """How a profile asks its model."""
+    return RequestOptions(
+        temperature=agent.temperature,
+        top_p=agent.top_p,
+        stop=agent.stop,
+        seed=agent.seed,
+        reasoning_effort=agent.reasoning_effort,
+        think_tags=agent.think_tags,
+        extra_body=agent.extra_body,
     )
 
 

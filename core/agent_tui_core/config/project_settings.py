@@ -125,6 +125,8 @@ def _taken(is_taken: bool, what: str) -> str | None:
 def _profile_problem(agent: AgentSettings, root: Path) -> str | None:
     if agent.provider is not None:
         return "a project does not choose the provider; leave it out; the profile is not used"
+    if agent.extra_body:
+        return "a project does not say what is sent besides; leave out extra_body; the profile is not used"
     if agent.network:
         return "a project does not open the network; leave it out; the profile is not used"
     if agent.workspace is not None and not (root / agent.workspace).resolve().is_relative_to(root):

@@ -10,11 +10,14 @@ from dataclasses import field, replace
 from typing import Final
 from urllib.parse import urlsplit
 
+from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.models import ProviderSettings, Settings, base_url_problem
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.messages import ThinkTags
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
-from agent_tui_core.wire.protocols import ThinkTags, WireProtocol
+from agent_tui_core.wire.headers import header_value_problem
+from agent_tui_core.wire.protocols import WireProtocol
 
 OPENAI_BASE_URL: Final = "https://api.openai.com/v1"
 OPENAI_MODEL: Final = "gpt-4.1-mini"
@@ -40,6 +43,13 @@ class ProviderProfile:
     think_tags: ThinkTags = True
     thinking: bool = False
     progress_timeout: float | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    """Header → environment variable; `secret_headers` fetches the values."""
+    extra_body: JsonObject = field(default_factory=dict)
+    idle_timeout: float | None = None
+    retries: int | None = None
+    max_concurrent_requests: int | None = None
     api_key: str | None = field(default=None, repr=False)
     """The key itself, from a program that has it; it is stored nowhere."""
 
@@ -76,7 +86,7 @@ def replayed(named: Mapping[str, ProviderProfile]) -> dict[str, ProviderProfile]
     """The same without keys: no server is asked. Without one, one that offers what was recorded."""
     if not named:
         return {"replay": ProviderProfile("replay", REPLAY_BASE_URL, None, ())}
-    return {name: replace(provider, api_key_env=None) for name, provider in named.items()}
+    return {name: replace(provider, api_key_env=None, headers_env={}) for name, provider in named.items()}
 
 
 def api_key(provider: ProviderProfile, environ: Mapping[str, str]) -> str | None:
@@ -113,6 +123,27 @@ def _given_key(given: str) -> str | None:
     return None if key in {"", "not-needed"} else key
 
 
+def secret_headers(provider: ProviderProfile, environ: Mapping[str, str]) -> dict[str, str]:
+    """The headers whose values are in the environment; they belong to this provider and to no other host.
+
+    Raises `ConfigError` when a variable is empty or holds what no header can carry.
+    """
+    headers: dict[str, str] = {}
+    for header, variable in provider.headers_env.items():
+        value = environ.get(variable, "").strip()
+        where = f"providers.{safe_line(provider.name)}.headers_env.{safe_line(header)}"
+        if not value:
+            raise ConfigError(
+                f"the value is taken from the environment variable {variable}, which is not set. "
+                f"Set it (export {variable}=...), or remove the header",
+                key=where,
+            )
+        if problem := header_value_problem(value):
+            raise ConfigError(f"the environment variable {variable} {problem}", key=where)
+        headers[header] = value
+    return headers
+
+
 def _provider(name: str, settings: ProviderSettings) -> ProviderProfile:
     return ProviderProfile(
         name,
@@ -123,4 +154,10 @@ def _provider(name: str, settings: ProviderSettings) -> ProviderProfile:
         settings.think_tags,
         settings.thinking,
         settings.progress_timeout,
+        settings.headers,
+        settings.headers_env,
+        settings.extra_body,
+        settings.idle_timeout,
+        settings.retries,
+        settings.max_concurrent_requests,
     )

@@ -240,7 +240,7 @@ def _block_of(source: Fields) -> ContentBlock:
         case "ToolResult":
             return result_of(source)
         case "Image":
-            return _image_of(source)
+            return _image_of(source) or Text(_LOST_PICTURE)
         case _:
             return source.refuse("type")
 
@@ -251,12 +251,20 @@ def result_of(source: Fields) -> ToolResult:
         tool_use_id=source.text("tool_use_id"),
         content=source.text("content"),
         is_error=source.flag("is_error"),
-        images=tuple(_image_of(each) for each in source.list_of("images")),
+        images=tuple(filter(None, map(_image_of, source.list_of("images")))),
     )
 
 
-def _image_of(source: Fields) -> Image:
-    return Image(source.text("url"), source.one_of("detail", get_args(Detail)))
+_LOST_PICTURE = "(a picture that cannot be shown to a model)"
+
+
+def _image_of(source: Fields) -> Image | None:
+    """Read a picture; None for an address that no model may be sent: it ends no conversation."""
+    url, detail = source.text("url"), source.one_of("detail", get_args(Detail))
+    try:
+        return Image(url, detail)
+    except ValueError:
+        return None
 
 
 def usage_of(source: Fields) -> Usage:

@@ -14,7 +14,8 @@ import httpx
 
 from agent_tui_core.errors import BadRequest
 from agent_tui_core.events import StreamEvent
-from agent_tui_core.messages import ModelRequest
+from agent_tui_core.messages import ModelRequest, ThinkTags
+from agent_tui_core.providers.extras import ServerExtras
 from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, checked_key
 from agent_tui_core.records import dataclass
 from agent_tui_core.wire.anthropic import (
@@ -24,7 +25,6 @@ from agent_tui_core.wire.anthropic import (
     Thinking,
     request_body,
 )
-from agent_tui_core.wire.protocols import ThinkTags
 
 API_VERSION: Final = "2023-06-01"
 _MOST_MODELS: Final = "1000"
@@ -58,6 +58,7 @@ class AnthropicProvider(ServedProvider):
         *,
         think_tags: ThinkTags = True,
         thinking: bool = False,
+        extras: ServerExtras | None = None,
     ) -> None:
         """`thinking` asks for it, in the way that the model takes; `think_tags` is for local servers (P8).
 
@@ -65,7 +66,7 @@ class AnthropicProvider(ServedProvider):
         """
         key = checked_key(api_key)
         headers = {"anthropic-version": API_VERSION} | ({"x-api-key": key} if key else {})
-        server = ModelServer(client, base_url, headers, endpoint="messages")
+        server = ModelServer(client, base_url, headers, endpoint="messages", extras=extras)
         super().__init__(server, has_key=bool(key), think_tags=think_tags)
         self._thinking: Thinking = "adaptive" if thinking else "off"
         self._manners: dict[str, _Manner] = {}
@@ -82,7 +83,8 @@ class AnthropicProvider(ServedProvider):
 
         def ask() -> AsyncGenerator[StreamEvent, None]:
             names = [spec.name for spec in request.tools]
-            return self._server.ask(asking.body(), MessagesStream(names, think_tags=self._think_tags))
+            stream = MessagesStream(names, think_tags=self.think_tags(request))
+            return self._server.ask(asking.body(), stream, request.options.extra_body)
 
         async with aclosing(asked_again(ask, asking.gives_way)) as events:
             async for event in events:

@@ -23,6 +23,7 @@ import httpx
 import msgspec
 
 from agent_tui_core.errors import ConfigError
+from agent_tui_core.providers.http import secrets_of
 from agent_tui_core.records import dataclass
 from agent_tui_core.regular_file import read_regular
 from agent_tui_core.text import safe_line
@@ -38,8 +39,6 @@ _KEPT_OF_REQUEST: Final = frozenset({"accept", "anthropic-version", "content-typ
 _KEPT_OF_RESPONSE: Final = re.compile(
     r"content-type|content-encoding|date|retry-after(?:-ms)?|server|(?:x-)?request-id|\w+-ratelimit-[\w-]+"
 )
-_KEYS: Final = ("authorization", "x-api-key", "api-key", "cookie")
-_SHORTEST_KEY: Final = 8
 _NUMBER: Final = re.compile(r"(\d+)-")
 
 
@@ -111,7 +110,7 @@ class Tape:
 
     def keep(self, folder: Path, end: End) -> Path:
         """Write the file; raises OSError."""
-        keys = _keys(self.request)
+        keys = [secret.encode("latin-1") for secret in secrets_of(self.request)]
         body = self.request.content.decode("utf-8", "replace")
         for key in keys:
             body = body.replace(key.decode("latin-1"), "(key)")
@@ -218,13 +217,6 @@ def _write(folder: Path, name: str, content: bytes) -> Path:
 
 
 # --- secrets ------------------------------------------------------------------------------------------------
-
-
-def _keys(request: httpx.Request) -> list[bytes]:
-    said = (request.headers.get(name, "") for name in _KEYS)
-    words = {word for header in said for word in header.replace(";", " ").split()}
-    values = words | {word.partition("=")[2] for word in words}
-    return [word.encode("latin-1") for word in values if len(word) >= _SHORTEST_KEY]
 
 
 def _kept(headers: httpx.Headers, wanted: Any) -> dict[str, str]:

@@ -10,7 +10,7 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -59,7 +59,7 @@ _NOTHING_SAID = (
 """What `ssl` raises when a server hung up within the handshake: it may speak TLS all the same."""
 _KINDS = ((Unauthorized, "not allowed"), (RateLimited, "rate limit"), (Overloaded, "not able to answer now"))
 _SHORTEST_SECRET = 8
-_SECRET_HEADERS = ("Authorization", "x-api-key")
+_SECRET_HEADERS = ("Authorization", "x-api-key", "api-key", "Cookie")
 
 
 def http_client(
@@ -98,14 +98,24 @@ async def stream_events(
     headers: Mapping[str, str],
     body: Mapping[str, Any],
     stream: AnswerStream,
+    secrets: Collection[str] = (),
+    idle_timeout: float | None = None,
 ) -> AsyncGenerator[StreamEvent, None]:
     """POST `body` and yield what the answer says, as it arrives; closing the generator hangs up at once.
 
     Every failure is a `ProviderError`: `ProviderUnreachable` as long as nothing was yielded, then
     `StreamTruncated`; `ProviderRefused` for a server that says no; `StreamMalformed` for what is no answer.
+    None of them shows the key or one of the `secrets`, which stand in headers. `idle_timeout`, in seconds
+    without a byte, is that of the client where it is None.
     """
     sent = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json", **headers}
-    request = client.build_request("POST", url, headers=sent, content=_encode(body))
+    patience = client.timeout
+    if idle_timeout is not None:
+        patience = httpx.Timeout(idle_timeout, connect=patience.connect)
+    more = {"secrets": tuple(secrets)}
+    request = client.build_request(
+        "POST", url, headers=sent, content=_encode(body), timeout=patience, extensions=more
+    )
     started = False
     try:
         response = await _send(client, request)
@@ -357,11 +367,17 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
 
 
 def hide_key(error: ProviderError, request: httpx.Request) -> None:
-    """Take the API key out of an error, for servers that repeat it."""
-    for header in _SECRET_HEADERS:
-        secret = request.headers.get(header, "").removeprefix("Bearer ")
-        if len(secret) < _SHORTEST_SECRET:
-            continue
+    """Take the API key and other secrets out of an error, for servers that repeat them."""
+    for secret in secrets_of(request):
         error.args = tuple(str(part).replace(secret, "(key)") for part in error.args)
         if isinstance(error, ProviderRefused):
             error.body = error.body.replace(secret, "(key)")
+
+
+def secrets_of(request: httpx.Request) -> list[str]:
+    """What a request holds that must not be shown, the longest first: whole values, and the words of them."""
+    values = [request.headers.get(name, "") for name in _SECRET_HEADERS]
+    values += request.extensions.get("secrets", ())
+    found = {word for value in values for word in (value, *value.replace(";", " ").split())}
+    found |= {word.partition("=")[2] for word in found}
+    return sorted((word for word in found if len(word) >= _SHORTEST_SECRET), key=len, reverse=True)

@@ -12,10 +12,10 @@ import httpx
 
 from agent_tui_core.errors import BadRequest
 from agent_tui_core.events import StreamEvent
-from agent_tui_core.messages import ModelRequest
+from agent_tui_core.messages import ModelRequest, ThinkTags
+from agent_tui_core.providers.extras import ServerExtras
 from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, bearer
 from agent_tui_core.wire.openai import ChatStream, request_body
-from agent_tui_core.wire.protocols import ThinkTags
 
 
 class OpenAIProvider(ServedProvider):
@@ -28,13 +28,14 @@ class OpenAIProvider(ServedProvider):
         api_key: str | None = None,
         *,
         think_tags: ThinkTags = True,
+        extras: ServerExtras | None = None,
     ) -> None:
         """`think_tags`: text that begins with `<think>` is reasoning (P8).
 
         Ends in `ConfigError` when the address or the key cannot be used.
         """
         headers = bearer(api_key)
-        server = ModelServer(client, base_url, headers, endpoint="chat/completions")
+        server = ModelServer(client, base_url, headers, endpoint="chat/completions", extras=extras)
         super().__init__(server, has_key=bool(headers), think_tags=think_tags)
         self._wants_usage = True
 
@@ -52,7 +53,8 @@ class OpenAIProvider(ServedProvider):
         if not self._wants_usage:
             body.pop("stream_options", None)
         names = [spec.name for spec in request.tools]
-        return self._server.ask(body, ChatStream(names, think_tags=self._think_tags))
+        stream = ChatStream(names, think_tags=self.think_tags(request))
+        return self._server.ask(body, stream, request.options.extra_body)
 
     def _give_way(self, error: BadRequest) -> bool:
         if not self._wants_usage or "stream_options" not in f"{error} {error.body}":

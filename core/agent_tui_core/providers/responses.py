@@ -14,10 +14,10 @@ import httpx
 
 from agent_tui_core.errors import BadRequest
 from agent_tui_core.events import StreamEvent
-from agent_tui_core.messages import ModelRequest
+from agent_tui_core.messages import ModelRequest, ThinkTags
+from agent_tui_core.providers.extras import ServerExtras
 from agent_tui_core.providers.server import ModelServer, ServedProvider, asked_again, bearer
 from agent_tui_core.records import dataclass
-from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.responses import ResponsesStream, request_body
 
 
@@ -40,13 +40,14 @@ class ResponsesProvider(ServedProvider):
         *,
         think_tags: ThinkTags = True,
         thinking: bool = False,
+        extras: ServerExtras | None = None,
     ) -> None:
         """`thinking` asks for summaries of the reasoning; `think_tags` is for local servers (P8).
 
         Ends in `ConfigError` when the address or the key cannot be used.
         """
         headers = bearer(api_key)
-        server = ModelServer(client, base_url, headers, endpoint="responses")
+        server = ModelServer(client, base_url, headers, endpoint="responses", extras=extras)
         super().__init__(server, has_key=bool(headers), think_tags=think_tags)
         self._thinking = thinking
         self._manners: dict[str, _Manner] = {}
@@ -62,7 +63,8 @@ class ResponsesProvider(ServedProvider):
 
         def ask() -> AsyncGenerator[StreamEvent, None]:
             names = [spec.name for spec in request.tools]
-            return self._server.ask(asking.body(), ResponsesStream(names, think_tags=self._think_tags))
+            stream = ResponsesStream(names, think_tags=self.think_tags(request))
+            return self._server.ask(asking.body(), stream, request.options.extra_body)
 
         async with aclosing(asked_again(ask, asking.gives_way)) as events:
             async for event in events:

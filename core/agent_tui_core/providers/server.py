@@ -13,9 +13,12 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import BadRequest, ConfigError, ProviderUnreachable, StreamMalformed
 from agent_tui_core.events import StreamEvent
+from agent_tui_core.messages import ModelRequest, ThinkTags
 from agent_tui_core.providers.base import ModelProvider
+from agent_tui_core.providers.extras import ServerExtras
 from agent_tui_core.providers.http import (
     MAX_JSON_BODY,
     collect,
@@ -27,8 +30,9 @@ from agent_tui_core.providers.http import (
 )
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.answer import AnswerStream
-from agent_tui_core.wire.protocols import ThinkTags
+from agent_tui_core.wire.request_options import with_extra
 
+_NOTHING: Final[JsonObject] = {}
 MAX_MODELS: Final = 1000
 MAX_MODEL_NAME: Final = 200
 MODELS_SECONDS: Final = 20.0
@@ -39,7 +43,13 @@ class ModelServer:
     """A server behind `base_url`, asked through a client that others share."""
 
     def __init__(
-        self, client: httpx.AsyncClient, base_url: str, headers: Mapping[str, str], *, endpoint: str
+        self,
+        client: httpx.AsyncClient,
+        base_url: str,
+        headers: Mapping[str, str],
+        *,
+        endpoint: str,
+        extras: ServerExtras | None = None,
     ) -> None:
         """`endpoint` is the path that answers; an address that ends with it is understood.
 
@@ -48,21 +58,33 @@ class ModelServer:
         self._client = client
         self._base = _parse_base_url(base_url, endpoint)
         self._url = endpoint_url(self._base, endpoint)
-        self._headers = dict(headers)
+        self._extras = extras or ServerExtras()
+        self._headers = self._extras.over(headers)
 
     @property
     def base_url(self) -> str:
         """The address that was configured, without a slash at its end."""
         return str(self._base)
 
-    def ask(self, body: Mapping[str, Any], stream: AnswerStream) -> AsyncGenerator[StreamEvent, None]:
-        """Ask once; see `http.stream_events`."""
-        return stream_events(self._client, self._url, headers=self._headers, body=body, stream=stream)
+    def ask(
+        self, body: dict[str, Any], stream: AnswerStream, extra_body: JsonObject = _NOTHING
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """Ask once, with the further fields of the server, then of the request; see `stream_events`."""
+        return stream_events(
+            self._client,
+            self._url,
+            headers=self._headers,
+            body=with_extra(body, self._extras.extra_body, extra_body),
+            stream=stream,
+            secrets=self._extras.secrets,
+            idle_timeout=self._extras.idle_timeout,
+        )
 
     async def models(self, query: Mapping[str, str] | None = None) -> list[str]:
         """The names of the models that the server offers, in its order; raises `ProviderError`."""
         url = endpoint_url(self._base, "models").copy_merge_params(query or {})
-        request = self._client.build_request("GET", url, headers=self._headers)
+        secrets = {"secrets": self._extras.secrets}
+        request = self._client.build_request("GET", url, headers=self._headers, extensions=secrets)
         try:
             async with asyncio.timeout(MODELS_SECONDS):
                 body = await self._get(request)
@@ -98,6 +120,11 @@ class ServedProvider(ModelProvider):
         self._server = server
         self._has_key = has_key
         self._think_tags = think_tags
+
+    def think_tags(self, request: ModelRequest) -> ThinkTags:
+        """What counts for this request: its own word, or that of the server."""
+        said = request.options.think_tags
+        return self._think_tags if said is None else said
 
     @property
     def base_url(self) -> str:

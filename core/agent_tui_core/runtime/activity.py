@@ -9,6 +9,7 @@ from agent_tui_core.events import (
     Body,
     CompactionStarted,
     ReasoningDelta,
+    RequestQueued,
     RequestRetrying,
     RequestStarted,
     RunEnded,
@@ -21,6 +22,7 @@ from agent_tui_core.events import (
     ToolUseDelta,
 )
 
+_NEXT = "for a place at its server, next in line"
 _ENDS: dict[str, AgentState] = {
     "completed": "idle",
     "interrupted": "interrupted",
@@ -55,6 +57,10 @@ class Activity:
                 return self._to("connecting")
             case RequestStarted(model, _):
                 return self._to("connecting", model)
+            case RequestQueued(None):
+                return self._to("connecting")
+            case RequestQueued(ahead):
+                return self._to("queued", f"for a place at its server, {ahead} before it" if ahead else _NEXT)
             case CompactionStarted():
                 return self._to("summarising")
             case RequestRetrying(attempt, attempts, delay, reason):

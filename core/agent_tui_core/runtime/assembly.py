@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,6 +27,8 @@ from agent_tui_core.runtime.outbox import Outbox
 from agent_tui_core.runtime.prompt_queue import PromptQueue
 from agent_tui_core.runtime.runner import Runner
 from agent_tui_core.runtime.worker import Worker, WorkerIdentity
+from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
+from agent_tui_core.wire.request_options import as_json, from_json
 
 if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
@@ -141,12 +144,14 @@ class Assembly:
             system_prompt=_system_prompt(profile) + self._equipment.project.context(profile.workspace),
             tools=registry,
             max_tokens=profile.max_tokens,
-            temperature=profile.temperature,
+            options=profile.options,
             max_tool_iterations=profile.max_tool_iterations,
             context_limit=profile.context_limit,
             progress_timeout=self._progress_timeout(birth),
             key_name=birth.connection.key_name,
         )
+        if birth.connection.retries is not None:
+            settings = replace(settings, retries=birth.connection.retries)
         return Loop(birth.connection.provider, conversation, calls, journal, settings)
 
     def _progress_timeout(self, birth: Birth) -> float | None:
@@ -203,7 +208,7 @@ def stored_profile(profile: AgentProfile, connection: Connection) -> JsonObject:
         "workspace": str(profile.workspace),
         "mode": profile.mode,
         "max_tokens": profile.max_tokens,
-        "temperature": profile.temperature,
+        "options": as_json(profile.options),
         "mcp": None if profile.mcp is None else list(profile.mcp),
         "network": profile.network,
         "progress_timeout": profile.progress_timeout,
@@ -224,7 +229,7 @@ def profile_from(name: str, stored: JsonObject) -> AgentProfile:
         workspace=Path(_text(stored, "workspace") or "."),
         mode=next((mode for mode in MODES if mode == stored.get("mode")), "ask"),
         max_tokens=_whole(stored, "max_tokens"),
-        temperature=value if isinstance(value := stored.get("temperature"), int | float) else None,
+        options=from_json(stored.get("options"), _protocol(stored)),
         mcp=_texts(stored, "mcp"),
         progress_timeout=_seconds(stored, "progress_timeout"),
         network=network if isinstance(network := stored.get("network"), bool) else None,
@@ -234,6 +239,10 @@ def profile_from(name: str, stored: JsonObject) -> AgentProfile:
 
 def _system_prompt(profile: AgentProfile) -> str:
     return f"{profile.system_prompt}\n\nThe workspace is {profile.workspace}.".strip()
+
+
+def _protocol(stored: JsonObject) -> WireProtocol:
+    return next((known for known in PROTOCOLS if known == stored.get("protocol")), "chat")
 
 
 def _text(stored: Mapping[str, object], key: str) -> str | None:

@@ -16,18 +16,20 @@ from urllib.parse import urlsplit
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.profiles import AgentProfile, Plan
-from agent_tui_core.config.servers import ANTHROPIC_BASE_URL, ProviderProfile, api_key
+from agent_tui_core.config.servers import ANTHROPIC_BASE_URL, ProviderProfile, api_key, secret_headers
 from agent_tui_core.config.taping import Taping
 from agent_tui_core.errors import ConfigError, ProviderError, ProviderRefused
 from agent_tui_core.events import AnswerEnded, StreamEvent
-from agent_tui_core.messages import ModelRequest
+from agent_tui_core.messages import ModelRequest, ThinkTags
 from agent_tui_core.providers.base import ModelProvider
 from agent_tui_core.providers.choice import make_provider
 from agent_tui_core.providers.demo_cast import DEMO_BASE_URL
+from agent_tui_core.providers.extras import ServerExtras
 from agent_tui_core.providers.later import LaterProvider
+from agent_tui_core.providers.limited import LimitedProvider
 from agent_tui_core.providers.ports import LOCAL_SERVERS, listening
 from agent_tui_core.records import dataclass
-from agent_tui_core.wire.protocols import PROTOCOLS, ThinkTags, WireProtocol
+from agent_tui_core.wire.protocols import PROTOCOLS, WireProtocol
 
 if TYPE_CHECKING:
     import httpx
@@ -52,6 +54,7 @@ class Connection:
     key_name: str | None = None
     """The environment variable that its key is taken from; "" for a key from a program, None for no key."""
     progress_timeout: float | None = None
+    retries: int | None = None
 
 
 class GoneProvider:
@@ -179,14 +182,16 @@ class Connections:
         return None
 
     def _provider(self, profile: ProviderProfile) -> ModelProvider:
-        key = api_key(profile, self._environ)
-        return self._later(profile, key, demo=False)
+        extras = server_extras(profile, self._environ)
+        return self._later(profile, api_key(profile, self._environ), extras)
 
     def _demo(self, model: str) -> Connection:
         profile = ProviderProfile(DEMO, DEMO_BASE_URL, None, ())
-        return _connection(self._later(profile, None, demo=True), profile, model)
+        return _connection(self._later(profile, None, ServerExtras(), demo=True), profile, model)
 
-    def _later(self, profile: ProviderProfile, key: str | None, *, demo: bool) -> ModelProvider:
+    def _later(
+        self, profile: ProviderProfile, key: str | None, extras: ServerExtras, *, demo: bool = False
+    ) -> ModelProvider:
         def make() -> ModelProvider:
             return make_provider(
                 profile.protocol,
@@ -195,10 +200,13 @@ class Connections:
                 key,
                 think_tags=profile.think_tags,
                 thinking=profile.thinking,
+                extras=extras,
             )
 
         if profile.name not in self._made:
-            self._made[profile.name] = LaterProvider(make)
+            most = profile.max_concurrent_requests
+            made = LaterProvider(make)
+            self._made[profile.name] = made if most is None else LimitedProvider(made, most)
         return self._made[profile.name]
 
     def _client(self, *, demo: bool = False) -> httpx.AsyncClient:
@@ -235,6 +243,16 @@ class Connections:
         return offered[0]
 
 
+def server_extras(profile: ProviderProfile, environ: Mapping[str, str]) -> ServerExtras:
+    """What a server is told besides; raises `ConfigError` when a header's variable cannot be used."""
+    return ServerExtras(
+        headers=profile.headers,
+        secret_headers=secret_headers(profile, environ),
+        extra_body=profile.extra_body,
+        idle_timeout=profile.idle_timeout,
+    )
+
+
 def _opened(taping: Taping) -> httpx.AsyncBaseTransport | None:
     """What is replayed; raises `ConfigError` when the folders of a taping cannot be used."""
     if taping.record is not None:
@@ -259,6 +277,7 @@ def _connection(provider: ModelProvider, profile: ProviderProfile, model: str) -
         profile.thinking,
         profile.api_key_env or ("" if profile.api_key else None),
         profile.progress_timeout,
+        profile.retries,
     )
 
 

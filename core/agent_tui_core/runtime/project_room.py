@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tui_core.config.profiles import AgentProfile, Plan
+from agent_tui_core.config.profiles import AgentProfile, Plan, request_options
 from agent_tui_core.errors import AgentTuiError, ConfigError
 from agent_tui_core.runtime.report import ReportRow, ReportSection
 
@@ -117,7 +117,7 @@ def _profile(name: str, said: AgentSettings, default: AgentProfile, root: Path) 
         max_tool_iterations=said.max_tool_iterations,
         workspace=root if said.workspace is None else (root / said.workspace).resolve(),
         max_tokens=said.max_tokens,
-        temperature=said.temperature,
+        options=request_options(said),
         context_limit=said.context_limit,
         mode=said.mode,
         mcp=said.mcp,

@@ -13,6 +13,7 @@ from agent_tui_core.blocks import ContentBlock, Json, JsonObject, Reasoning, Tex
 from agent_tui_core.events import (
     AnswerEnded,
     ReasoningDelta,
+    RequestQueued,
     StreamEvent,
     TextDelta,
     ToolUseDelta,
@@ -62,6 +63,7 @@ class Accumulator:
         self.ended: AnswerEnded | None = None
         self.usage = Usage()
         self._id = new_id()
+        self._queued = False
         self._parts: list[_Part] = []
         self._calls: dict[int, _Call] = {}
         self._prose: _Words | _Thought | None = None
@@ -74,7 +76,11 @@ class Accumulator:
             return
         if self.ended is not None:
             return
-        self.started = True
+        if not self.started:
+            if isinstance(event, RequestQueued):
+                self._queued = event.ahead is not None
+                return
+            self.started = True
         match event:
             case TextDelta(text):
                 if text:
@@ -85,6 +91,8 @@ class Accumulator:
                 self._call(event)
             case AnswerEnded():
                 self.ended = event
+            case RequestQueued():
+                pass
             case _:
                 assert_never(event)
 
@@ -95,6 +103,8 @@ class Accumulator:
 
     def progress(self) -> object:
         """What came so far, to be compared: it is another one when anything was said since."""
+        if self._queued:  # nothing can come yet, and that is nobody's silence
+            return object()
         pieces = sum(len(part.pieces) for part in self._parts)
         return pieces, len(self._parts), self.usage, self.ended
 

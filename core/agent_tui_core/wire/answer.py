@@ -20,10 +20,9 @@ from agent_tui_core.events import (
     ToolUseDelta,
     UsageReported,
 )
-from agent_tui_core.messages import StopReason, Usage
+from agent_tui_core.messages import StopReason, ThinkTags, Usage
 from agent_tui_core.wire.call_pieces import CallPieces
 from agent_tui_core.wire.json_text import decoded
-from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.refusals import refusal_of
 from agent_tui_core.wire.sse import ServerSentEvent, SseParser
 from agent_tui_core.wire.surrogates import mended

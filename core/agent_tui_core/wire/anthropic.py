@@ -72,8 +72,13 @@ def request_body(
     wanted = _thinking_params(thinking, limit)
     if wanted is not None:
         body["thinking"] = wanted
-    elif request.temperature is not None:  # the API refuses it together with thinking
-        body["temperature"] = request.temperature
+    else:  # the API refuses these together with thinking
+        said = {"temperature": request.options.temperature, "top_p": request.options.top_p}
+        body |= {name: value for name, value in said.items() if value is not None}
+    if request.options.stop:
+        body["stop_sequences"] = list(request.options.stop)
+    if request.options.reasoning_effort is not None:
+        body["output_config"] = {"effort": request.options.reasoning_effort}
     return body
 
 

@@ -14,11 +14,10 @@ from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
-from agent_tui_core.messages import StopReason, Usage
+from agent_tui_core.messages import StopReason, ThinkTags, Usage
 from agent_tui_core.records import dataclass
 from agent_tui_core.wire.json_text import place_in
 from agent_tui_core.wire.opaque import tagged
-from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.surrogates import mended
 from agent_tui_core.wire.typed_stream import TypedReader, object_of, string_of
 from agent_tui_core.wire.usage import count

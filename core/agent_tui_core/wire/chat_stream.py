@@ -11,10 +11,9 @@ from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
-from agent_tui_core.messages import StopReason
+from agent_tui_core.messages import StopReason, ThinkTags
 from agent_tui_core.wire.answer import DONE, TOGETHER, AnswerReader, no_chunk
 from agent_tui_core.wire.json_text import decoded
-from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
 from agent_tui_core.wire.sse import ServerSentEvent
 from agent_tui_core.wire.surrogates import mended, mended_json

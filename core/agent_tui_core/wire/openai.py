@@ -22,6 +22,8 @@ __all__ = ["ChatStream", "message_params", "refusal", "request_body", "whole_ans
 
 _WANTS_COMPLETION_TOKENS: Final = re.compile(r"(?:^|/)(?:o\d|gpt-5)")
 """Models of OpenAI that refuse `max_tokens`; every other server knows only that name."""
+_OPTIONS: Final = ("temperature", "top_p", "seed", "reasoning_effort")
+"""Are called in the API as they are here."""
 _NO_NAME: Final = "unnamed_tool"
 _LONGEST_NAME: Final = 64
 _NOT_IN_A_NAME: Final = re.compile(r"[^a-zA-Z0-9_.:-]")
@@ -43,8 +45,11 @@ def request_body(request: ModelRequest) -> dict[str, Any]:
     if request.max_tokens is not None:
         wanted = _WANTS_COMPLETION_TOKENS.search(request.model)
         body["max_completion_tokens" if wanted else "max_tokens"] = request.max_tokens
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
+    options = request.options
+    said = {name: getattr(options, name) for name in _OPTIONS}
+    body |= {name: value for name, value in said.items() if value is not None}
+    if options.stop:
+        body["stop"] = list(options.stop)
     return body
 
 

@@ -7,7 +7,3 @@ from typing import Final, Literal, TypeAlias
 WireProtocol: TypeAlias = Literal["chat", "anthropic", "responses"]
 """OpenAI's chat completions, Anthropic's Messages, OpenAI's Responses."""
 PROTOCOLS: Final[tuple[WireProtocol, ...]] = ("chat", "anthropic", "responses")
-
-ThinkTags: TypeAlias = bool | Literal["open"]
-"""Whether text that begins with `<think>` is reasoning up to `</think>`. "open": the model's template writes
-the opening tag itself, so that the answer begins within."""

@@ -53,12 +53,15 @@ def request_body(
         body["tools"] = [_tool_params(tool) for tool in request.tools]
     if encrypted:
         body["include"] = [ENCRYPTED]
-    if summaries:
-        body["reasoning"] = {"summary": "auto"}
+    effort = request.options.reasoning_effort
+    if summaries or effort is not None:
+        said = {"summary": "auto" if summaries else None, "effort": effort}
+        body["reasoning"] = {name: value for name, value in said.items() if value is not None}
     if request.max_tokens is not None:
         body["max_output_tokens"] = request.max_tokens
-    if request.temperature is not None:
-        body["temperature"] = request.temperature
+    for name in ("temperature", "top_p"):
+        if (value := getattr(request.options, name)) is not None:
+            body[name] = value
     return body
 
 

@@ -13,11 +13,10 @@ from typing import Final
 
 from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
-from agent_tui_core.messages import StopReason
+from agent_tui_core.messages import StopReason, ThinkTags
 from agent_tui_core.records import dataclass
 from agent_tui_core.wire.json_text import place_in
 from agent_tui_core.wire.opaque import tagged
-from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
 from agent_tui_core.wire.surrogates import mended
 from agent_tui_core.wire.typed_stream import TypedReader, object_of, string_of

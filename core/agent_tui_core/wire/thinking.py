@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.blocks import Json, JsonObject
-from agent_tui_core.wire.protocols import ThinkTags
+from agent_tui_core.messages import ThinkTags
 from agent_tui_core.wire.surrogates import HalfKeeper
 
 Piece: TypeAlias = tuple[Literal["text", "reasoning"], str]

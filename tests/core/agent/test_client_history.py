@@ -180,12 +180,28 @@ async def test_options_say_what_the_environment_says() -> None:
         ({"idle_timeout": 0}, "seconds"),
         ({"protocol": "smoke"}, "chat, anthropic, responses"),
         ({"retries": -1}, "retries"),
+        ({"retries": None}, "retries"),
+        ({"max_tokens": "many"}, "max_tokens: should be a whole number"),
+        ({"idle_timeout": float("inf")}, "idle_timeout"),
+        ({"temperature": "hot"}, "temperature: should be a number from 0 to 2, not 'hot'"),
+        ({"stop": "END"}, "stop: should be a list"),
+        ({"seed": 1, "protocol": "responses"}, "seed: the protocol"),
+        ({"headers": {"X-A": "one\nX-B: two"}}, "headers"),
+        ({"headers": {"Host": "elsewhere"}}, "by itself"),
+        ({"headers": "X-A: b"}, "headers"),
+        ({"extra_body": {"stream": False}}, "stream"),
+        ({"base_url": None}, "base_url"),
         ({"max_tool_iterations": 0}, "max_tool_iterations"),
     ],
 )
 def test_options_that_cannot_work_are_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         AgentOptions(model="m", **wrong)
+
+
+def test_headers_of_a_client_are_not_shown() -> None:
+    options = AgentOptions(model="m", headers={"api-key": "azure-0123456789"})
+    assert "azure-0123456789" not in repr(options)
 
 
 def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:

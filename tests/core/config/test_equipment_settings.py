@@ -131,7 +131,11 @@ HOOK = '[[hooks.PreToolUse]]\ncommand = "./check.sh"\n'
         ('[sandbox]\nmode = "off"\nnetwork = false', "sandbox.network", "only a sandbox"),
         ('[agents.a]\nnetwork = false\n[sandbox]\nmode = "off"', "agents.a.network", "only a sandbox"),
         ('[sandbox]\nmode = "on"', "sandbox.mode", "'auto', 'off' or 'required'"),
-        ('[sandbox]\nheaders_env = { A = "B" }', "sandbox.headers_env", "belongs in [mcp.servers.NAME]"),
+        (
+            '[sandbox]\nheaders_env = { A = "B" }',
+            "sandbox.headers_env",
+            "belongs in [providers.NAME] or [mcp.servers.NAME]",
+        ),
     ],
 )
 def test_what_cannot_be_meant_names_file_key_and_remedy(

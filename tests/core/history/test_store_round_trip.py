@@ -44,7 +44,8 @@ any_json: st.SearchStrategy[Json] = st.recursive(
     max_leaves=6,
 )
 objects = st.dictionaries(any_text, any_json, max_size=3)
-images = st.builds(Image, any_text, st.sampled_from(["auto", "low", "high"]))
+addresses = st.sampled_from(["https://h/a.png", "data:image/png;base64,AAAA"])
+images = st.builds(Image, addresses, st.sampled_from(["auto", "low", "high"]))
 results = st.builds(ToolResult, any_text, any_text, st.booleans(), st.lists(images, max_size=2).map(tuple))
 calls = st.builds(ToolUse, any_text, any_text, objects, st.none() | any_text, any_text, objects)
 blocks = st.one_of(st.builds(Text, any_text), st.builds(Reasoning, any_text, objects), calls, results, images)

@@ -17,10 +17,9 @@ from agent_tui_core.errors import (
     Unauthorized,
 )
 from agent_tui_core.events import AnswerEnded, ReasoningDelta, StreamEvent, TextDelta, ToolUseDelta
-from agent_tui_core.messages import Message, Usage
+from agent_tui_core.messages import Message, ThinkTags, Usage
 from agent_tui_core.providers.http import http_client
 from agent_tui_core.wire.accumulator import Accumulator
-from agent_tui_core.wire.protocols import ThinkTags
 from agent_tui_core.wire.sse import SseParser
 from loopback import CLOSE, HANG, RESET, Answer, End, LoopbackServer, json_answer
 from protocols import ASK, Speech, answered, collected, failure_of, message, over_protocols, say, words

@@ -7,8 +7,8 @@ from agent_tui_core.events import (
     TextDelta,
     ToolUseDelta,
 )
+from agent_tui_core.messages import ThinkTags
 from agent_tui_core.wire.openai import ChatStream
-from agent_tui_core.wire.protocols import ThinkTags
 from chunks import DONE, calls, delta, piece, run
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_tui_core.blocks import ContentBlock, Image, Reasoning, Text, ToolResult, ToolUse
-from agent_tui_core.messages import Message, ModelRequest, StopReason, ToolSpec
+from agent_tui_core.messages import Message, ModelRequest, RequestOptions, StopReason, ToolSpec
 from agent_tui_core.wire.sse import SseParser
 from protocols import MESSAGES, RESPONSES, SPEECHES, Speech, message, over_protocols
 from writers import SEAL, MessagesWriter, ResponsesWriter
@@ -71,7 +71,7 @@ def test_a_history_of_everything_is_accepted(speech: Speech) -> None:
         thoughtful(speech, "call_e"),
         results(ToolResult("call_e", "done")),
         max_tokens=900,
-        temperature=0.5,
+        options=RequestOptions(temperature=0.5),
     )
     sent = json.dumps(made)
     assert "Be brief." in sent
@@ -227,9 +227,10 @@ def test_thinking_is_asked_for_within_its_bounds_and_never_with_a_temperature(
 ) -> None:
     from agent_tui_core.wire.anthropic import request_body
 
-    made = request_body(ModelRequest("m", (user("a"),), max_tokens=limit, temperature=0.2), thinking=thinking)
+    options = RequestOptions(temperature=0.2, top_p=0.5)
+    made = request_body(ModelRequest("m", (user("a"),), max_tokens=limit, options=options), thinking=thinking)
     assert made.get("thinking") == expected
-    assert ("temperature" in made) == (expected is None)
+    assert ("temperature" in made) == ("top_p" in made) == (expected is None)
 
 
 # Responses

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agent_tui_core.blocks import ContentBlock, Image, Reasoning, Text, ToolResult, ToolUse
-from agent_tui_core.messages import Message, ModelRequest, ToolSpec
+from agent_tui_core.messages import Message, ModelRequest, RequestOptions, ToolSpec
 from agent_tui_core.wire.openai import message_params, request_body
 
 PICTURE = Image("data:image/png;base64,AAAA")
@@ -42,7 +42,7 @@ def test_a_whole_history_is_what_the_api_wants() -> None:
         system_prompt="Be brief.",
         tools=(ToolSpec("Read", "Reads.", {"type": "object", "properties": {}}),),
         max_tokens=9,
-        temperature=0.0,
+        options=RequestOptions(temperature=0.0),
     )
     assert request_body(request) == {
         "model": "m",
@@ -213,7 +213,7 @@ def test_half_characters_never_reach_the_wire() -> None:
     request = ModelRequest(
         "m",
         (
-            user(Text(half), Image("data:image/png;base64,A")),
+            user(Text(half), Image("data:image/png;base64,AAAA")),
             user(Text(half)),
             assistant(Text(half), Reasoning(half, {"a": [half]}), ToolUse("a", "Read", {half: [half]})),
             results(ToolResult("a", half)),
