@@ -8,13 +8,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_tui_core.blocks import JsonObject
+from agent_tui_core.gitignore import GitignorePattern
 from agent_tui_core.tools.paths import resolved_path
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 PATH_KEYS = {
     "Read": "file_path",
@@ -75,25 +72,32 @@ _EXAMPLES = (
 )
 _IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\xad]")
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
+_ESCAPED = r"\\\1"
 
 
 class PathRule:
     """The pattern of one `Read(…)` or `Edit(…)` rule: gitignore syntax, relative to the workspace.
 
-    A `Read` rule covers Glob and Grep too, an `Edit` rule covers Write.
+    `~/…` counts from the home, `//…` from the root of the file system: only these allow what is outside the
+    workspace. A `Read` rule covers Glob and Grep too, an `Edit` rule covers Write.
     """
 
-    __slots__ = ("_compiled", "pattern", "tools")
+    __slots__ = ("_base", "_gitignore", "pattern", "tools")
 
     def __init__(self, tool: str, pattern: str) -> None:
         self.tools = COVERED.get(tool, frozenset({tool}))
         self.pattern = pattern
-        self._compiled: GitIgnoreSpec | None = None
+        self._base: Path | None = None
+        inner = pattern
+        if pattern.startswith(("~/", "//")):
+            self._base = Path.home() if pattern.startswith("~") else Path("/")
+            inner = "/" + pattern[1:].lstrip("/")
+        self._gitignore = GitignorePattern(inner)
 
     @classmethod
     def exactly(cls, tool: str, path: Path, cwd: Path) -> str:
         """The rule that covers this one file and no other."""
-        relative = _SPECIAL.sub(r"\\\1", path.relative_to(cwd.resolve()).as_posix())
+        relative = _SPECIAL.sub(_ESCAPED, path.relative_to(cwd.resolve()).as_posix())
         return f"{tool}(/{relative})"
 
     def covers(self, paths: Sequence[Path], cwd: Path, *, widely: bool) -> bool:
@@ -104,17 +108,22 @@ class PathRule:
         met = [self._meets(path, root, widely=widely) for path in paths]
         return any(met) if widely else all(met)
 
+    def counted_from(self, root: Path) -> tuple[Path, str]:
+        """The folder that the pattern counts from, and the pattern as gitignore has it."""
+        return self._base or root, self._gitignore.pattern
+
+    @classmethod
+    def exactly_outside(cls, tool: str, path: Path) -> str:
+        """The rule that covers this one file outside the workspace."""
+        return f"{tool}(/{_SPECIAL.sub(_ESCAPED, path.as_posix())})"
+
     def _meets(self, path: Path, root: Path, *, widely: bool) -> bool:
+        if self._base is not None:
+            inside = path.is_relative_to(self._base)
+            return inside and self._gitignore.matches(path.relative_to(self._base).as_posix())
         if path.is_relative_to(root):
-            return self._spec().match_file(path.relative_to(root).as_posix())
-        return widely and self._spec().match_file(path.as_posix().lstrip("/"))
-
-    def _spec(self) -> GitIgnoreSpec:
-        if self._compiled is None:
-            from pathspec import GitIgnoreSpec
-
-            self._compiled = GitIgnoreSpec.from_lines([self.pattern.removeprefix("./") or "*"])
-        return self._compiled
+            return self._gitignore.matches(path.relative_to(root).as_posix())
+        return widely and self._gitignore.matches(path.as_posix().lstrip("/"))
 
 
 def call_paths(tool: str, input: JsonObject, cwd: Path) -> tuple[Path, ...]:

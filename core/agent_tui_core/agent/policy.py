@@ -10,11 +10,13 @@ import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.approvals import DenyCall, Settlement
 from agent_tui_core.agent.gate import AgentIdentity, look_at_names
 from agent_tui_core.agent.judgement import Judgement
+from agent_tui_core.agent.path_rules import EDITORS, PATH_KEYS, PathRule, call_paths
 from agent_tui_core.agent.permissions import PermissionRules, Permissions
 from agent_tui_core.agent.rule import parse_rule
 from agent_tui_core.agent.suggestions import suggest_rule
@@ -24,6 +26,7 @@ from agent_tui_core.events import ApprovalPreview, ApprovalRequest
 from agent_tui_core.messages import new_id
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line, visible_text
+from agent_tui_core.tools.paths import inside
 
 OpenCalls: TypeAlias = Literal["deny", "all", "ask"]
 
@@ -141,7 +144,7 @@ class PolicyGate:
         cwd = self._agent.workspace
         rule = suggest_rule(tool, input, cwd=cwd, permissions=self._permissions)
         if rule is None and tool != "Bash":
-            rule = tool
+            rule = _narrow_rule(tool, input, cwd)
         if rule is None or not _can_be_copied(rule) or not self._would_allow(rule, tool, input):
             return f"To have it asked: {ASKING}; to allow all that no rule forbids: {OPTION} all."
         return f"Who starts this run can allow it: {OPTION} {shlex.quote(rule)}"
@@ -149,6 +152,14 @@ class PolicyGate:
     def _would_allow(self, rule: str, tool: str, input: JsonObject) -> bool:
         with_it = Permissions(PermissionRules(allow=(*self._policy.allow, rule)))
         return with_it.judge(tool, input, cwd=self._agent.workspace).behavior == "allow"
+
+
+def _narrow_rule(tool: str, input: JsonObject, cwd: Path) -> str:
+    """The rule for this one file outside the workspace; for any other call the tool."""
+    paths = call_paths(tool, input, cwd) if tool in PATH_KEYS else ()
+    if not paths or inside(paths[-1], cwd):
+        return tool
+    return PathRule.exactly_outside("Edit" if tool in EDITORS else "Read", paths[-1])
 
 
 def _can_be_copied(rule: str) -> bool:

@@ -9,11 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from agent_tui_core.agent.path_rules import COVERED, PathRule, call_paths
+from agent_tui_core.agent.path_rules import COVERED, PATH_KEYS, PathRule, call_paths
 from agent_tui_core.agent.shell_rules import ShellRule
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.rule_text import read_rule
 from agent_tui_core.records import dataclass
+from agent_tui_core.tools.paths import inside
 
 _QUOTES: Final = re.compile(r"[\"'\\]")
 _WORDS: Final = re.compile(r"[\s;&|<>(){}=]+")
@@ -37,7 +38,12 @@ class Rule:
         """
         match self.spec:
             case None:
-                return self._covers_tool(tool)
+                if not self._covers_tool(tool):
+                    return False
+                if widely or tool not in PATH_KEYS:
+                    return True
+                # Without a pattern a rule on files allows what is in the workspace.
+                return all(inside(path, cwd) for path in call_paths(tool, input, cwd))
             case ShellRule() as spec:
                 command = input.get("command")
                 if tool != self.tool or not isinstance(command, str):

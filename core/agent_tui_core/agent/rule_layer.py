@@ -102,7 +102,7 @@ class PermissionRules:
     def unreadable(self, tool: str, cwd: Path) -> tuple[tuple[Path, str, bool], ...]:
         """The patterns of files that this tool may not show, where each counts from, whether it denies."""
         return tuple(
-            (self._root or cwd, rule.spec.pattern, behavior == "deny")
+            (*rule.spec.counted_from(self._root or cwd), behavior == "deny")
             for behavior in ("deny", "ask")
             for rule in self._lists[behavior]
             if isinstance(rule.spec, PathRule) and tool in rule.spec.tools

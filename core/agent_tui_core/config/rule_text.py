@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from agent_tui_core.gitignore import GitignorePattern
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import visible_text
 
@@ -62,9 +63,7 @@ def _check_file_pattern(pattern: str) -> None:
         raise ValueError("a file pattern is one line that names something, like Read(src/**)")
     if _PLAIN.match(pattern):  # the import costs more than a start has
         return
-    from pathspec import GitIgnoreSpec
-
     try:
-        GitIgnoreSpec.from_lines([pattern.removeprefix("./")])
-    except (ValueError, re.error) as error:
+        GitignorePattern(pattern).check()
+    except ValueError as error:
         raise ValueError("the file pattern is no gitignore pattern; write it like Read(src/**)") from error

@@ -89,12 +89,9 @@ def forbidder(kept: Kept) -> Forbids:
     names = re.compile(kept.secrets, re.IGNORECASE)
     specs = []
     if kept.patterns:
-        from pathspec import GitIgnoreSpec
+        from agent_tui_core.gitignore import GitignorePattern
 
-        specs = [
-            (base, GitIgnoreSpec.from_lines([text.removeprefix("./") or "*"]), text)
-            for base, text, _ in kept.patterns
-        ]
+        specs = [(base, GitignorePattern(text), text) for base, text, _ in kept.patterns]
 
     def forbids(path: str) -> str:
         below = os.path.relpath(path, workspace) if path.startswith(workspace.rstrip("/") + "/") else path
@@ -104,7 +101,7 @@ def forbidder(kept: Kept) -> Forbids:
             return "agent-tui keeps its own files there"
         for base, spec, text in specs:
             inside = path.startswith(base.rstrip("/") + "/")
-            if spec.match_file(os.path.relpath(path, base) if inside else path.lstrip("/")):
+            if spec.matches(os.path.relpath(path, base) if inside else path.lstrip("/")):
                 return f"the rule Read({text}) is about it"
         return ""
 

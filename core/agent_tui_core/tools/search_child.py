@@ -1,6 +1,6 @@
 """Owns the walk and the matching of Glob and Grep, as a program of its own that its parent can kill.
 
-It imports only `globs` and `names_below` of the package, follows no link and prints within bounds.
+It imports three small modules of the package, follows no link and prints within bounds.
 A model's regular expression and a foreign .gitignore can match for ever; only the end of a process ends that.
 """
 
@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
+    from agent_tui_core.gitignore import GitignorePattern
+
 sys.path.append(os.path.realpath(f"{__file__}/../../.."))  # this file is started by its name
 
+from agent_tui_core.gitignore import without_surrogates
 from agent_tui_core.tools.globs import glob_regex
 from agent_tui_core.tools.names_below import first_forbidden, forbidder, from_request
 
@@ -79,7 +82,8 @@ class Ignored:
         while self._specs and len(at) > 1:
             at = at.rpartition("/")[0] or "/"
             for spec in reversed(self._specs.get(at, [])):
-                verdict = spec.check_file(os.path.relpath(path, at) + ("/" if folder else "")).include
+                relative = without_surrogates(os.path.relpath(path, at))
+                verdict = spec.check_file(relative + ("/" if folder else "")).include
                 if verdict is not None:
                     return verdict
         return False
@@ -101,17 +105,17 @@ class Denied:
 
     def __init__(self, patterns: list[tuple[str, str, bool]], named: str) -> None:
         self.met = 0
-        self._specs: list[tuple[str, GitIgnoreSpec]] = []
+        self._specs: list[tuple[str, GitignorePattern]] = []
         for base, pattern, firm in patterns:
-            from pathspec import GitIgnoreSpec
+            from agent_tui_core.gitignore import GitignorePattern
 
-            spec = GitIgnoreSpec.from_lines([pattern.removeprefix("./") or "*"])
-            if firm or not spec.match_file(counted_from(base, named)):
+            spec = GitignorePattern(pattern)
+            if firm or not spec.matches(counted_from(base, named)):
                 self._specs.append((base, spec))
 
     def hides(self, path: str) -> bool:
         """Whether a rule keeps this file from being shown; counts those."""
-        hidden = any(spec.match_file(counted_from(base, path)) for base, spec in self._specs)
+        hidden = any(spec.matches(counted_from(base, path)) for base, spec in self._specs)
         self.met += hidden
         return hidden
 
