@@ -18,7 +18,7 @@ def give_back(feeds: Mapping[str, AgentFeed], box: PromptBox, warn: Callable[[st
         returned, feed.returned = feed.returned, []
         if not returned:
             continue
-        reason = one_line(returned[-1].reason)
+        reason = one_line(returned[-1].reason).rstrip(".")
         if not box.put_back("\n".join(each.prompt for each in returned), reason, key):
             name = f"{feed.agent.number} {one_line(feed.agent.name)}"
             warn(f"A prompt came back to {name}: {reason}. It is in the draft for that agent.")
