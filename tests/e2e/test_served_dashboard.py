@@ -40,7 +40,7 @@ async def test_esc_closes_the_connection_of_the_chosen_agent_and_the_others_go_o
                     await chosen.disconnected.wait()
                 assert chosen.disconnected_at is not None
                 assert chosen.disconnected_at - pressed < 0.1
-                assert session.running == 7
+                await driver.until(lambda: session.running == 7)
                 release.set()
                 await settled(session)
                 await driver.until(lambda: driver.text().count("idle") >= 7)

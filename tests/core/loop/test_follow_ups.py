@@ -21,7 +21,7 @@ from loopback import DONE, HANG, RESET, Answer, LoopbackServer, Step, chunk, fin
 from sessions import Reader, answer_all, planned, settled, tool_answer, waiting
 from strict_validator import guarded
 
-SLEEP = tool_answer("Bash", {"command": "sleep 60"})
+SLEEP = tool_answer("Bash", {"command": "sleep 60; touch slept"})
 HALF_A_CALL = chunk(
     {
         "tool_calls": [

@@ -37,7 +37,7 @@ asyncio.run(main(*sys.argv[1:]))
 async def test_after_kill_9_everything_committed_is_there_and_the_open_call_reads_interrupted(
     tmp_path: Path,
 ) -> None:
-    answers = [tool_answer("Bash", {"command": "sleep 60"}), say("Going on.")]
+    answers = [tool_answer("Bash", {"command": "sleep 60; touch slept"}), say("Going on.")]
     async with LoopbackServer(answers) as server:
         child = await asyncio.create_subprocess_exec(
             sys.executable,
