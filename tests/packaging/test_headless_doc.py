@@ -15,7 +15,8 @@ import pytest
 from agent_tui_core.agent.policy import read_policy
 from agent_tui_core.events import Body
 from agent_tui_core.runtime import headless
-from agent_tui_core.runtime.orders import KINDS, Order, read_order
+from agent_tui_core.runtime.orders import ALIASES, KINDS, OLD_NAMES, read_order
+from agent_tui_core.runtime.verbs import VERBS
 from headless_program import environment
 from headless_schema import DOC, HEAD, documented
 
@@ -32,12 +33,13 @@ def test_the_head_of_every_line_is_documented() -> None:
 
 
 def test_every_order_is_documented_with_its_fields() -> None:
-    infos = [msgspec.structs.fields(order) for order in get_args(Order)]
+    kinds = {**VERBS, **{old: VERBS[new] for old, new in OLD_NAMES.items()}, **ALIASES}
     written = {
-        str(order.__struct_config__.tag): tuple(sorted(field.name for field in info))
-        for order, info in zip(get_args(Order), infos, strict=True)
+        name: tuple(sorted(field.encode_name for field in msgspec.structs.fields(kind)))
+        for name, kind in kinds.items()
     }
-    shown = {kind: tuple(sorted(names)) for kind, names in documented("Input").items()}
+    tables = documented("Input") | documented("Older names")
+    shown = {kind: tuple(sorted(names)) for kind, names in tables.items()}
     assert shown == written
     assert tuple(shown) == KINDS
 

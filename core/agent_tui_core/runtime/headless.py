@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, Answer, DenyCall
+from agent_tui_core.agent.approvals import DenyCall
 from agent_tui_core.agent.policy import NOBODY
-from agent_tui_core.blocks import JsonObject
 from agent_tui_core.events import (
     Body,
     Event,
@@ -22,16 +20,17 @@ from agent_tui_core.events import (
     RunEnd,
     RunEnded,
     StateChanged,
+    WorkerClosed,
     WorkerFailed,
 )
 from agent_tui_core.processes.child import end_at_once
-from agent_tui_core.runtime.orders import Approve, Cancel, Deny, FillForm, Order, Prompt, Quit, read_order
+from agent_tui_core.runtime.commands import Commands, Reply
+from agent_tui_core.runtime.orders import OrderId, OrderRefused, read_order
 from agent_tui_core.runtime.outbox import Subscription
 from agent_tui_core.runtime.pipes import LineReader
 from agent_tui_core.runtime.printing import Printer
 from agent_tui_core.runtime.session import Session
 from agent_tui_core.runtime.worker import Worker
-from agent_tui_core.text import safe_line
 
 EXIT_COMPLETED: Final = 0
 EXIT_FAILED: Final = 1
@@ -56,13 +55,15 @@ class Headless:
         self._session = session
         self._printer = printer
         self._awake = asyncio.Event()
-        self._listening: list[tuple[Worker, Subscription]] = []
+        self._listening: dict[str, tuple[Worker, Subscription]] = {}
         self._watched: dict[str, asyncio.Task[None]] = {}
         """For each busy agent a task that ends when it is idle."""
         self._ends: dict[str, int] = {}
         """What came of the last run of each agent, as an exit code."""
         self._forms: set[str] = set()
         """Those that were told and wait."""
+        self._commands = Commands(session, self.stop)
+        self._lines: asyncio.Queue[tuple[int, bytes | None] | None] = asyncio.Queue()
         self._input_open = False
         self._stopping = False
         self._code: int | None = None
@@ -78,11 +79,15 @@ class Headless:
             folder = shlex.quote(str(self._session.offer.root))
             self._printer.told(f"{UNTRUSTED}; to see it and decide: agent-tui trust {folder}")
             await self._session.decide_project(False)
-        self._listen()
+        for worker in self._session.workers:
+            self._listen(worker)
+        self._session.watch(self._awake.set)
         self._session.equipment.forms.watch(self._awake.set)
+        carrying_out: asyncio.Task[None] | None = None
         if orders is not None:
             self._input_open = True
-            LineReader(orders, line=self._take_line, ended=self._end_input)
+            carrying_out = asyncio.create_task(self._carry_out_lines(), name="orders")
+            LineReader(orders, line=self._take_line, ended=partial(self._lines.put_nowait, None))
         if prompt is not None or orders is None:
             self._session.start(prompt)
         try:
@@ -90,10 +95,10 @@ class Headless:
                 await self._awake.wait()
                 self._awake.clear()
         finally:
-            if watching := list(self._watched.values()):
-                for task in watching:
+            if tasks := [*self._watched.values(), *([carrying_out] if carrying_out else [])]:
+                for task in tasks:
                     task.cancel()
-                await asyncio.wait(watching)
+                await asyncio.wait(tasks)
         code = self._exit_code()
         self._printer.closed(code)
         return code
@@ -113,20 +118,28 @@ class Headless:
 
     # --- what comes out -------------------------------------------------------------------------------------
 
-    def _listen(self) -> None:
-        """Follow every agent from now on; of what a resumed one tells of its past only notices are new."""
+    def _listen(self, worker: Worker) -> None:
+        """Follow an agent from now on; of what a resumed one tells of its past only notices are new."""
+        subscription = worker.subscribe(self._awake.set, most=None)
+        self._listening[worker.id] = worker, subscription
+        for event in subscription.take():
+            if isinstance(event.body, Noticed | PromptReturned):
+                self._printer.happened(worker, event)
+
+    def _meet_new_agents(self) -> None:
         for worker in self._session.workers:
-            subscription = worker.subscribe(self._awake.set, most=None)
-            self._listening.append((worker, subscription))
-            for event in subscription.take():
-                if isinstance(event.body, Noticed | PromptReturned):
-                    self._printer.happened(worker, event)
+            if worker.id not in self._listening:
+                self._printer.added(worker)
+                self._listen(worker)
 
     def _goes_on(self) -> bool:
         """Tell what happened; say whether there is more to come."""
-        for worker, subscription in self._listening:
+        self._meet_new_agents()
+        for worker, subscription in list(self._listening.values()):
             for event in subscription.take():
                 self._happened(worker, event)
+                if isinstance(event.body, WorkerClosed):
+                    del self._listening[worker.id]
         self._tell_forms()
         if not self._input_open:
             self._answer_for_nobody()
@@ -173,68 +186,32 @@ class Headless:
     # --- what comes in --------------------------------------------------------------------------------------
 
     def _take_line(self, number: int, line: bytes | None) -> None:
-        if self._stopping or (line is not None and not line.strip()):
-            return
-        try:
-            if line is None:
-                raise ValueError("the line is too long")
-            self._carry_out(read_order(line))
-        except ValueError as error:
-            self._printer.refused(number, str(error))
+        if line is None or line.strip():
+            self._lines.put_nowait((number, line))
 
-    def _end_input(self) -> None:
+    async def _carry_out_lines(self) -> None:
+        """One after the other: what a line makes, the next one may name."""
+        while (numbered := await self._lines.get()) is not None:
+            if not self._stopping:
+                await self._carry_out(*numbered)
         self._input_open = False
         self._awake.set()
 
-    def _carry_out(self, order: Order) -> None:
-        """Do it, or raise ValueError and change nothing."""
-        match order:
-            case Prompt(text=text, agent=agent):
-                for worker in self._named(agent):
-                    worker.prompt(text)
-            case Cancel(agent=agent):
-                for worker in self._named(agent):
-                    worker.interrupt()
-            case Approve(request_id=request_id):
-                self._answer(request_id, self._allowed(order))
-            case Deny(request_id=request_id, reason=reason, stop=stop):
-                self._answer(request_id, DenyCall(reason, stop))
-            case FillForm(form_id=form_id, content=content):
-                self._fill(form_id, content)
-            case Quit():
-                self.stop()
-
-    def _named(self, agent: str | None) -> Sequence[Worker]:
-        workers = self._session.workers
-        if agent is None:
-            return workers
-        named = [worker for worker in workers if agent in {worker.id, worker.name}]
-        if len(named) == 1:
-            return named
-        names = ", ".join(safe_line(worker.name) for worker in workers)
-        how_many = "no agent" if not named else "more than one agent"
-        raise ValueError(f"there is {how_many} called {safe_line(agent)!r}; there is: {names}")
-
-    def _allowed(self, order: Approve) -> Answer:
-        if order.input is not None:
-            return AllowEdited(order.input)
-        if not order.remember:
-            return AllowOnce()
-        remember = next((r.remember for r in self._session.desk.pending if r.id == order.request_id), None)
-        if remember is None:
-            raise ValueError("no such question is open, or its call cannot be remembered")
-        rule = order.remember if isinstance(order.remember, str) else remember
-        return AllowAlways(rule, order.scope)
-
-    def _answer(self, request_id: str, answer: Answer) -> None:
-        if not self._session.desk.answer(request_id, answer):
-            raise ValueError(f"no question {safe_line(request_id)!r} is open: it was settled or withdrawn")
-
-    def _fill(self, form_id: str, content: JsonObject | None) -> None:
-        forms = self._session.equipment.forms
-        if (problem := forms.problem(form_id, content)) is not None:
-            raise ValueError(problem)
-        forms.answer(form_id, content)
+    async def _carry_out(self, number: int, line: bytes | None) -> None:
+        order_id: OrderId | None = None
+        try:
+            if line is None:
+                raise OrderRefused("the line is too long")
+            order = read_order(line)
+            order_id = order.id
+            reply = await self._commands.do(order.verb, order_id)
+        except OrderRefused as refused:
+            order_id, reply = refused.id, Reply(error=refused.code, words=str(refused))
+        self._meet_new_agents()
+        if order_id is not None:
+            self._printer.replied(order_id, reply)
+        elif reply.error is not None:
+            self._printer.refused(number, reply.words)
 
     def _answer_for_nobody(self) -> None:
         """The input ended: whoever could have answered is gone."""

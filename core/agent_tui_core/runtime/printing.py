@@ -30,6 +30,7 @@ from agent_tui_core.events import (
     ToolStarted,
     WorkerFailed,
 )
+from agent_tui_core.runtime.commands import Reply
 from agent_tui_core.runtime.entries import summarised
 from agent_tui_core.runtime.forms import Form
 from agent_tui_core.runtime.pipes import OutputPipes
@@ -66,6 +67,14 @@ class Printer(Protocol):
         """It waits no longer."""
         ...
 
+    def replied(self, order_id: str | int, reply: Reply) -> None:
+        """What came of an order that has an id."""
+        ...
+
+    def added(self, worker: Worker) -> None:
+        """An agent joined the session."""
+        ...
+
     def told(self, words: str) -> None:
         """Something that whoever started the run should know, and no agent said."""
         ...
@@ -84,16 +93,7 @@ class JsonPrinter:
 
     def opened(self, session: Session) -> None:
         """The first line."""
-        agents = [
-            {
-                "id": worker.id,
-                "name": worker.name,
-                "model": worker.model,
-                "provider": worker.provider,
-                "workspace": str(worker.workspace),
-            }
-            for worker in session.workers
-        ]
+        agents = [_agent(worker) for worker in session.workers]
         self._own(
             "SessionOpened",
             schema=SCHEMA,
@@ -125,6 +125,14 @@ class JsonPrinter:
         """One line."""
         self._own("FormSettled", form_id=form_id)
 
+    def replied(self, order_id: str | int, reply: Reply) -> None:
+        """One line."""
+        self._own("Reply", id=order_id, ok=reply.ok, error=reply.error, words=reply.words)
+
+    def added(self, worker: Worker) -> None:
+        """One line."""
+        self._own("AgentAdded", agent=_agent(worker))
+
     def told(self, words: str) -> None:
         """On standard error: programs need not know it."""
         self._pipes.note(f"{safe_line(words)}\n")
@@ -140,6 +148,16 @@ class JsonPrinter:
 
     def _line(self, value: Mapping[str, Any]) -> None:
         self._pipes.write(json_line(value))
+
+
+def _agent(worker: Worker) -> dict[str, str]:
+    return {
+        "id": worker.id,
+        "name": worker.name,
+        "model": worker.model,
+        "provider": worker.provider,
+        "workspace": str(worker.workspace),
+    }
 
 
 def json_line(value: Mapping[str, Any]) -> str:
@@ -217,6 +235,16 @@ class TextPrinter:
 
     def form_settled(self, form_id: str) -> None:
         """It was not told either."""
+
+    def replied(self, order_id: str | int, reply: Reply) -> None:
+        """A note, where it was not carried out."""
+        if reply.error is not None:
+            self._pipes.note(f"order {safe_line(str(order_id))}: {safe_line(reply.words)}\n")
+
+    def added(self, worker: Worker) -> None:
+        """From now on lines say whose they are."""
+        self._several = True
+        self._pipes.note(f"{safe_line(worker.name)} ({safe_line(worker.model)}) joined\n")
 
     def told(self, words: str) -> None:
         """A note."""

@@ -144,6 +144,16 @@ class Worker:
         return self._journal.activity.state
 
     @property
+    def detail(self) -> str:
+        """More of its state, in words; may be empty."""
+        return self._journal.activity.detail
+
+    @property
+    def tokens(self) -> int:
+        """Of its conversation, as the next request has it: counted by the provider, else guessed."""
+        return self._conversation.size()
+
+    @property
     def busy(self) -> bool:
         """A run is going on."""
         return self._task is not None and not self._task.done()
@@ -347,7 +357,7 @@ class Worker:
         """Begin a run with a prompt, or one that makes room; or go on with one that was left."""
         self._interrupting = self._goes_on = False
         self._unanswered = prompt
-        self._tell_state("connecting")
+        self._tell_state("connecting" if prompt is None else "queued")
         if prompt is not None:
             self._queue.send(prompt)
         self._task = asyncio.create_task(self._live(prompt, left), name=f"agent {self.number}")
