@@ -248,9 +248,11 @@ async def test_what_is_not_sent_by_itself_says_which_key_sends_it(tmp_path: Path
     async with dashboard(_session(tmp_path, 1)) as driver:
         worker = driver.workers[0]
         left = QueuedPrompt("left", "from before", kept=True, held=True)
-        worker.emit(QueueChanged((left, QueuedPrompt("new", "not on disk"))))
+        more = (QueuedPrompt("more", "and more", kept=True), QueuedPrompt("last", "and last", kept=True))
+        worker.emit(QueueChanged((left, QueuedPrompt("new", "not on disk"), *more)))
         await driver.shows("queued from before")
         await driver.shows("saving not on disk")
+        await driver.shows("and 2 more")
         await driver.shows("f9 sends the next one")
         worker.begin("first")
         await driver.shows("f9 sends the next one")

@@ -20,8 +20,13 @@ _HOW_IT_WORKS = (
     ("Agents run side by side.", "Each has its own conversation. The one with ▸ is the one you talk to."),
     ("Nothing runs unasked.", "A call that changes something waits for you: ◆ waiting for you."),
     ("Type at any time.", "A busy agent queues your prompt; esc stops that agent alone, and it can go on."),
-    ("Nothing is lost.", "Every message is on disk before anything acts; agent-tui --resume brings it back."),
-    ("Only a draft may be.", "What is queued comes back, too; a prompt that is half written may not."),
+    (
+        "Nothing is lost.",
+        (
+            "Messages and what is queued are on disk before anything acts; agent-tui --resume brings "
+            "them back. Only a half-written draft may be lost."
+        ),
+    ),
 )
 _COLUMN = 22
 
