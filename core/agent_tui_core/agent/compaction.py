@@ -42,7 +42,7 @@ KEPT = 0.25
 """The part of the limit (or of what there is) that stays as it is: the newest messages."""
 LEAST = 0.1
 """The part of the limit that has to be gained, or no room is made before the provider demands it."""
-LONGEST_SUMMARY = 4_096
+LONGEST_SUMMARY = 2_048
 """Tokens that a summary may have at most, however much it replaces."""
 MOST_TOO_LOW = 8
 """How many times too low a guess of a message's tokens may be; what is missing beyond that is elsewhere."""
@@ -87,7 +87,7 @@ class _Cut:
     @property
     def bound(self) -> int:
         """Tokens that a summary of it may have."""
-        return max(SHORTEST_BOUND, min(self.gained // 3, LONGEST_SUMMARY))
+        return max(SHORTEST_BOUND, min(self.gained // 4, LONGEST_SUMMARY))
 
 
 class Compaction:
@@ -170,7 +170,8 @@ class Compaction:
     async def _ask(self, summary: _Summary, cut: _Cut, limit: int | None) -> str:
         allowed = int(FULL * (limit or cut.before)) * CHARACTERS_PER_TOKEN // 2
         record = as_text(self._conversation.visible()[: cut.kept_from], allowed)
-        asked = Message("user", (Text(f"Condense this record:\n\n{record}"),))
+        words = cut.bound // 2  # half a word a token: what heeds it ends well before its bound
+        asked = Message("user", (Text(f"Condense this record in at most {words} words:\n\n{record}"),))
         request = ModelRequest(
             self._model,
             [asked],

@@ -238,7 +238,7 @@ def _finish(done: asyncio.Future[str], works: bool) -> None:
 def _kind(body: Body) -> str:
     match body:
         case RunEnded(end, reason):
-            return f"{end}: {reason}"
+            return f"{end}: {reason.split('. ')[0]}"  # what happened, without the next step
         case ToolJudged(allowed=allowed, by=by):
             return f"{'allowed' if allowed else 'denied'} by {by}"
         case ToolEnded(outcome=outcome):
