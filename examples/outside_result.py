@@ -14,8 +14,9 @@ orders: queue.Queue[tuple[str, str] | None] = queue.Queue()
 @tool
 async def weigh(parcel: str, context: ToolContext) -> ToolOutput:
     """Put a parcel on the scales and tell its weight."""
+    registry.register(context)  # before it is handed over: the answer may come at once
     orders.put((context.call_key, parcel))
-    return await registry.wait(context.call_key, timeout=30)
+    return await registry.wait(context, timeout=30)
 
 
 def scales() -> None:

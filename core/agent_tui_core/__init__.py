@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent_tui_core.agent.approvals import AllowAlways, AllowEdited, AllowOnce, DenyCall
     from agent_tui_core.agent.client import AgentOptions, Client, LastRun, Prompt, query
     from agent_tui_core.agent.context import estimate_tokens
+    from agent_tui_core.agent.conversation import ConversationSnapshot
     from agent_tui_core.agent.permissions import Judgement, PermissionRules
     from agent_tui_core.agent.policy import Policy, read_policy
     from agent_tui_core.blocks import ContentBlock, Image, Reasoning, Text, ToolResult, ToolUse
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         CompactionStarted,
         CompactionUndone,
         Event,
+        EventsMissed,
         MessageCommitted,
         Noticed,
         PromptReturned,
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
         PreToolUseEvent,
         UserPromptSubmitEvent,
     )
-    from agent_tui_core.messages import Message, ModelRequest, ToolSpec, Usage
+    from agent_tui_core.messages import Message, ModelRequest, QueuedPrompt, ToolSpec, Usage
     from agent_tui_core.providers.base import ModelProvider
     from agent_tui_core.providers.demo import demo_provider
     from agent_tui_core.runtime.outbox import Subscription
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
     from agent_tui_core.tools.registry import tool
 
 _HOMES = {
+    "agent.conversation": ("ConversationSnapshot",),
     "agent.approvals": (
         "AllowAlways",
         "AllowEdited",
@@ -130,6 +133,7 @@ _HOMES = {
         "ToolError",
     ),
     "events": (
+        "EventsMissed",
         "AnswerEnded",
         "ApprovalRequest",
         "ApprovalRequested",
@@ -175,6 +179,7 @@ _HOMES = {
         "UserPromptSubmitEvent",
     ),
     "messages": (
+        "QueuedPrompt",
         "Message",
         "ModelRequest",
         "ToolSpec",
@@ -224,8 +229,10 @@ __all__ = [
     "CompactionUndone",
     "ConfigError",
     "ContentBlock",
+    "ConversationSnapshot",
     "DenyCall",
     "Event",
+    "EventsMissed",
     "Flags",
     "History",
     "HistoryError",
@@ -250,6 +257,7 @@ __all__ = [
     "PromptRun",
     "ProviderError",
     "QueueChanged",
+    "QueuedPrompt",
     "Reasoning",
     "ReasoningDelta",
     "RequestRetrying",

@@ -82,6 +82,12 @@ RAN: dict[str, Ran] = {
         tuple(say("Nothing is here.") for _ in range(3)),
         ("[ada] Nothing is here.", "[bob] completed after 1 requests", "[cleo] Nothing is here."),
     ),
+    "session_with_tools": Ran(
+        ("-> allowed: measure {'side': 3}", "-> 9.0 mm²", "(completed, 4 messages)"),
+        (calls("measure", {"side": 3}), say("9 mm².")),
+        ("-> allowed: measure {'side': 3}", "-> 9.0 mm²", "9 mm².", "(completed, 4 messages)"),
+        results={1: "9.0 mm²"},
+    ),
     "outside_result": Ran(
         ('begins with “{"parcel": "A7", "kg": 3.2}”', "(still open: 0)"),
         (calls("weigh", {"parcel": "A7"}), say("3.2 kg.")),

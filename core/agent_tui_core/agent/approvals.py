@@ -126,7 +126,7 @@ class ApprovalDesk:
             self._changed()
         return settled
 
-    def watch(self, wake: Callable[[], None]) -> None:
+    def watch(self, wake: Callable[[], object]) -> None:
         """Call `wake` after every change of `pending`; it must only set a flag or schedule."""
         self._watchers.add(wake)
 

@@ -85,7 +85,7 @@ class Forms:
         missing = [key for key in required if key not in content] if isinstance(required, Sequence) else []
         return f"the field {missing[0]!r} is missing" if missing else None
 
-    def watch(self, wake: Callable[[], None]) -> None:
+    def watch(self, wake: Callable[[], object]) -> None:
         """Call `wake` after every change; it must only set a flag or schedule."""
         self._watchers.add(wake)
 

@@ -53,7 +53,7 @@ class Subscription:
     def __init__(
         self,
         outbox: Outbox,
-        wake: Callable[[], None] | None,
+        wake: Callable[[], object] | None,
         *,
         most: int | None = MOST_UNREAD,
         resync: Callable[[], Iterable[Event]] = _nothing,
@@ -169,7 +169,7 @@ class Outbox:
 
     def subscribe(
         self,
-        wake: Callable[[], None] | None = None,
+        wake: Callable[[], object] | None = None,
         *,
         most: int | None = MOST_UNREAD,
         resync: Callable[[], Iterable[Event]] = _nothing,

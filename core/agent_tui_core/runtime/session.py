@@ -98,7 +98,7 @@ class Session:
         """How many agents have a run."""
         return self._supervisor.running
 
-    def watch(self, wake: Callable[[], None]) -> None:
+    def watch(self, wake: Callable[[], object]) -> None:
         """Call `wake` when agents come or go; it must only set a flag or schedule."""
         self._supervisor.watch(wake)
 

@@ -48,7 +48,7 @@ class Supervisor:
         """Interrupt every run; return how many there were."""
         return sum(worker.interrupt() for worker in self.workers)
 
-    def watch(self, wake: Callable[[], None]) -> None:
+    def watch(self, wake: Callable[[], object]) -> None:
         """Call `wake` when agents come or go; it must only set a flag or schedule."""
         self._watchers.add(wake)
 

@@ -262,7 +262,7 @@ class Worker:
         self._journal.emit(Noticed("info", text))
 
     def subscribe(
-        self, wake: Callable[[], None] | None = None, *, most: int | None = MOST_UNREAD
+        self, wake: Callable[[], object] | None = None, *, most: int | None = MOST_UNREAD
     ) -> Subscription:
         """Hear of everything: what happened so far comes first.
 

@@ -1,7 +1,7 @@
 """Owns results that somebody else delivers: calls that sleep until they are completed, failed or cancelled.
 
-Refuses a second answer, and to keep an entry after its wait ended. A tool that takes the context starts what
-it needs elsewhere, hands over `context.call_key`, and returns `await registry.wait(context)`.
+Refuses a second answer, and to keep an entry after its wait ended. A tool that takes the context calls
+`registry.register(context)`, hands over `context.call_key`, and returns `await registry.wait(context)`.
 """
 
 from __future__ import annotations
@@ -65,12 +65,15 @@ class AsyncToolRegistry:
                 if entry.outcome is None and entry.owner == owner
             )
 
-    def register(self, call_id: str, *, owner: str = "") -> None:
-        """Make the id known before anyone waits, so that an early answer is kept for the wait.
+    def register(self, call: str | ToolContext, *, owner: str = "") -> None:
+        """Make the call known before anyone waits, so that an early answer is kept for the wait.
 
-        `owner` is a name for `cancel_all`, such as the id of an agent. Raises ValueError when the id is known
-        already. Follow it with `wait`, or with `forget`.
+        Do it before the id is handed over: a thread may answer at once. `call` and `owner` are as in `wait`.
+        Raises ValueError when the id is known already. Follow it with `wait`, or with `forget`.
         """
+        if isinstance(call, ToolContext):
+            owner, call = owner or call.agent_id, call.call_key
+        call_id = call
         with self._lock:
             if call_id in self._entries:
                 raise ValueError(f"the call {call_id!r} is registered already")
@@ -95,10 +98,10 @@ class AsyncToolRegistry:
     ) -> ToolOutput:
         """Register the id, unless `register` did, and sleep until its answer; then it is unknown again.
 
-        `call` is the id or, simplest, the context that the tool was given: then the agent is the owner, and
-        progress is shown in its pane. A failure, a `cancel` and the end of the time (in seconds; None is
-        without limit) are error results with words for the model. The cancellation of this task is passed
-        on. Raises ValueError when somebody waits for the id already.
+        `call` is the id or, simplest, the context that the tool was given: then the agent is the owner (a
+        name for `cancel_all`), and progress is shown in its pane. A failure, a `cancel` and the end of the
+        time (in seconds; None is without limit) are error results with words for the model. The cancellation
+        of this task is passed on. Raises ValueError when somebody waits for the id already.
         """
         if isinstance(call, ToolContext):
             owner, report = owner or call.agent_id, report or call.report

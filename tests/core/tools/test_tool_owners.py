@@ -55,7 +55,8 @@ async def test_progress_reaches_the_pane_in_order_also_what_came_before_the_wait
         assert not registry.progress(key, "late")
 
     async def weigh(_input: dict[str, object], context: ToolContext) -> ToolOutput:
-        registry.register(context.call_key)
+        registry.register(context)
+        assert registry.pending_of(context.agent_id) == (context.call_key,)
         assert registry.progress(context.call_key, "begun")
         threading.Thread(target=weigh_elsewhere, args=[context.call_key]).start()
         return await registry.wait(context)
