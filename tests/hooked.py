@@ -26,6 +26,8 @@ MATCHERS: Final[Sequence[tuple[str | None, str, bool]]] = (
     (None, "Bash", True),
     ("", "Bash", True),
     ("*", "Bash", True),
+    (" * ", "mcp__memory__store", True),
+    ("Edit, *", "Bash", True),
     ("Bash", "Bash", True),
     ("Bash", "BashOutput", False),
     ("Edit|Write", "Write", True),

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import HookError
 from agent_tui_core.hooks.responses import response_text
+from agent_tui_core.hooks.unheard import holds_a_decision, speaks_of_a_decision
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
 from agent_tui_core.wire.json_text import too_deep
@@ -69,22 +70,36 @@ def read_answer(point: Point, exit_code: int | None, output: str, errors: str) -
     """Read what a hook that ended left behind. Raises `HookError` when it is broken.
 
     Exit 2 blocks, and stderr is the reason. Otherwise an output that begins with `{` is the decision. At exit
-    0 other words are nothing (at two points: context); at any other code the hook is broken.
+    0 other words are nothing (at two points: context); at any other code the hook is broken. So is one whose
+    words are a decision where none is heard: its "no" must not pass for silence.
     """
     words = _without_promise(output.strip())
     if exit_code == BLOCKED:
         return _blocked(point, errors)
     if words.startswith("{"):
         try:
-            return _decision(point, _object(words))
+            answer = _decision(point, _object(words))
+            if answer.behavior == "none":
+                _heard_all(point, errors, "stderr")
+            return answer
         except HookError as error:
             raise HookError(f"{_ending(exit_code)}{error}") from error
     if exit_code != 0:
         said = safe_line(errors.strip() or words)[:300]
         raise HookError(f"{_ending(exit_code) or 'it ended '}{said or 'it said nothing'}")
+    _heard_all(point, words, "its output")
+    _heard_all(point, errors, "stderr")
     if point in _ADDS_PLAIN_TEXT and words:
         return HookAnswer(context=_bounded(words, LONGEST_CONTEXT))
     return HookAnswer()
+
+
+def _heard_all(point: Point, words: str, where: str) -> None:
+    """Raise where words that are no JSON object hold a decision."""
+    if point in _NOTHING_TO_BLOCK or not (unheard := speaks_of_a_decision(words)):
+        return
+    told = safe_line(unheard)[:60]
+    raise HookError(f"{where} speaks of a decision ({told!r}), but none is heard that is not one JSON object")
 
 
 def _without_promise(words: str) -> str:
@@ -149,6 +164,8 @@ def _decision(point: Point, said: Mapping[str, Any]) -> HookAnswer:
         behavior = "deny"
         reason = _optional(said, "stopReason", str) or reason or "a hook stopped the agent"
     message = _optional(said, "systemMessage", str) or ""
+    if behavior in ("none", "allow") and point not in _NOTHING_TO_BLOCK:
+        _nothing_elsewhere(point, said, own, behavior)
     if behavior in _WANT_A_REASON and not reason:
         reason = message  # published hooks deny with these words alone, and the model has to know why
     rewritten = _optional(own, "updatedInput", dict)
@@ -165,6 +182,21 @@ def _decision(point: Point, said: Mapping[str, Any]) -> HookAnswer:
         stop=goes_on is False or _interrupts(point, own),
         message=safe_line(message)[:LONGEST_REASON],
     )
+
+
+def _nothing_elsewhere(
+    point: Point, said: Mapping[str, Any], own: Mapping[str, Any], behavior: Behavior
+) -> None:
+    """Raise where an object decides at a place that nobody reads: at the wrong level, for another point."""
+    read = "decision" if point == "PermissionRequest" else "permissionDecision"
+    rest = {key: value for key, value in said.items() if key not in {"decision", "hookSpecificOutput"}}
+    rest["hookSpecificOutput"] = {key: value for key, value in own.items() if key != read}
+    if unheard := holds_a_decision(rest, beside_allow=behavior == "allow"):
+        place = "decision.behavior" if point == "PermissionRequest" else "permissionDecision"
+        raise HookError(
+            f"its {safe_line(unheard)[:60]!r} is a decision where none is heard; "
+            f"it should be hookSpecificOutput.{place}"
+        )
 
 
 def _new_decision(point: Point, own: Mapping[str, Any]) -> tuple[Behavior, str]:

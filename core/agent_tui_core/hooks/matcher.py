@@ -16,11 +16,18 @@ def _pattern(matcher: str) -> re.Pattern[str]:
 def matches(matcher: str | None, tool_name: str) -> bool:
     """Say whether a hook with this matcher wants to hear of this tool.
 
-    Absent, empty or `*` is every tool; letters, digits, `_`, `-`, spaces, `,` and `|` are a list of exact
-    names; anything else is an unanchored regular expression. Raises `re.error` for one that is none.
+    Absent, empty or `*`, also in a list, is every tool; letters, digits, `_`, `-`, spaces, `,` and `|` are
+    a list of exact names; anything else is an unanchored regular expression. Raises `re.error` for one that
+    is none.
     """
     if matcher is None or matcher.strip() in {"", "*"}:
         return True
     if _NAMES.match(matcher):
-        return tool_name in {name.strip() for name in re.split(r"[|,]", matcher)}
+        return tool_name in _names(matcher)
+    if "*" in _names(matcher):
+        return True
     return _pattern(matcher).search(tool_name) is not None
+
+
+def _names(matcher: str) -> set[str]:
+    return {name.strip() for name in re.split(r"[|,]", matcher)}

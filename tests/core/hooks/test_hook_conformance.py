@@ -131,6 +131,66 @@ BROKEN = [
 ]
 
 
+NO = json.dumps(DENY)
+UNHEARD = [
+    says("\ufeff" + NO),
+    says("\u200b" + NO),
+    says("checking the call …\n" + NO),
+    says("2026-01-02 INFO decided\n" + json.dumps(DENY, indent=2)),
+    says("\x1b[0m" + NO),
+    says('\x1b[1;39m{\x1b[34;1m"decision"\x1b[0m:\x1b[0;32m"block"\x1b[0m}'),  # jq -C
+    says("\x1b]0;hook\x07" + NO),
+    says("[" + NO + "]"),
+    says(json.dumps(NO)),
+    says("```json\n" + NO + "\n```"),
+    says({"permissionDecision": "deny", "permissionDecisionReason": "no"}),
+    says({"output": DENY}),
+    says({"hookSpecificOutput": {"hookEventName": "PreToolUse", "decision": "block"}}),
+    says({"hookSpecificOutput": {"decision": {"behavior": "deny"}}}),
+    says({"hookSpecificOutput": {"permission_decision": "deny"}}),
+    says({"Decision": "Block"}),
+    says({"HookSpecificOutput": {"PermissionDecision": "deny"}}),
+    says({"result": {"continue": False}}),
+    says('log {"continue": false}'),
+    says("decision: block"),
+    says("so: {'permissionDecision': 'deny'}"),
+    says("", 0, NO),
+    says({}, 0, NO),
+    says({"suppressOutput": True}, 0, "log\n" + json.dumps({"decision": "block"})),
+    says({**ALLOW, "permissionDecision": "deny"}),
+    "printf '%s' '" + NO + "' | iconv -t UTF-16",
+]
+
+
+@pytest.mark.parametrize("command", UNHEARD)
+@pytest.mark.parametrize(("attended", "behavior"), [(True, "ask"), (False, "deny")])
+async def test_a_no_that_is_not_heard_is_a_broken_hook(
+    tmp_path: Path, command: str, attended: bool, behavior: str
+) -> None:
+    ann = hooked(tmp_path, pre(command), attended=attended)
+    verdict = await ann.hooks.on_call(CALL)
+    assert verdict.behavior == behavior
+    assert len(ann.warnings) == 1
+    assert "broke" in ann.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        says("the decision was easy; continue"),
+        says({"reason": None, "decision": None, "continue": True}),
+        says({"hookSpecificOutput": {"additionalContext": 'say {"decision": "block"} to block'}}),
+        says({"hookSpecificOutput": {"updatedInput": {"command": "ls", "decision": "block"}}}),
+        says("", 0, "+ jq -r .tool_input.command"),
+        says({**ALLOW, "checks": [{"name": "rm", "decision": "approve"}]}),
+    ],
+)
+async def test_words_that_only_sound_like_a_decision_break_no_hook(tmp_path: Path, command: str) -> None:
+    ann = hooked(tmp_path, pre(command))
+    assert (await ann.hooks.on_call(CALL)).behavior in {"none", "allow"}
+    assert ann.warnings == []
+
+
 @pytest.mark.parametrize(("command", "words", "timeout"), BROKEN)
 async def test_a_hook_that_breaks_asks_and_says_so_in_the_pane(
     tmp_path: Path, command: str, words: str, timeout: float
