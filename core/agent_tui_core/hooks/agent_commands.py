@@ -149,7 +149,7 @@ class AgentCommands:
     async def _one(self, hook: CommandHook, given: bytes) -> HookRun:
         agent = self.agent
         try:
-            run = await run_hook(hook, given, agent.workspace, _variables(agent))
+            run = await run_hook(hook, given, agent.workspace)
         except Exception as bug:  # a mistake of ours: the hook did not speak, and silence is no consent
             log.exception("the hook %s could not be run", hook.name)
             run = HookRun(hook, failure=f"it could not be run: {what_broke(bug)}")
@@ -163,11 +163,6 @@ class AgentCommands:
         elif run.output.strip():
             log.info("the %s hook %s said: %s", hook.point, hook.name, run.output[:2000])
         return run
-
-
-def _variables(agent: HookedAgent) -> dict[str, str]:
-    """What hooks that people have look for in their environment."""
-    return {"CLAUDE_PROJECT_DIR": str(agent.workspace)}
 
 
 async def _ended(tasks: Sequence[asyncio.Task[T]]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -17,6 +16,8 @@ from typing import Final, Literal, TypeAlias
 from agent_tui_core.errors import HookError, ToolError
 from agent_tui_core.hooks.contract import HookAnswer, Point, read_answer
 from agent_tui_core.hooks.matcher import matches
+from agent_tui_core.processes.empty_folder import SAFE_START, empty_folder
+from agent_tui_core.processes.project_words import from_project
 from agent_tui_core.processes.runner import ProcessOutput, run_process
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_line
@@ -30,6 +31,7 @@ LARGEST_OUTPUT: Final = 200_000
 _WITHOUT_MATCHER: Final = ("UserPromptSubmit", "Stop")
 """Points that are about nothing with a name: whatever a matcher says there, all are heard."""
 PLUGIN_ROOT: Final = "CLAUDE_PLUGIN_ROOT"
+PROJECT_DIR: Final = "CLAUDE_PROJECT_DIR"
 _SHELLS: Final = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/bin/sh")
 _OF_PLUGIN: Final = re.compile(rf"\$(?:\{{{PLUGIN_ROOT}\}}|{PLUGIN_ROOT}\b)")
 
@@ -109,23 +111,28 @@ def names_plugin_root(command: str) -> bool:
     return _OF_PLUGIN.search(command) is not None
 
 
-async def run_hook(
-    hook: CommandHook, given: bytes, cwd: Path, variables: Mapping[str, str] | None = None
-) -> HookRun:
-    """Run it once, with this JSON on its standard input. Cancelling ends all of its processes first."""
-    given_to_it = dict(variables or {}) | ({PLUGIN_ROOT: hook.plugin_root} if hook.plugin_root else {})
+async def run_hook(hook: CommandHook, given: bytes, workspace: Path) -> HookRun:
+    """Run it once, with this JSON on its standard input. Cancelling ends all of its processes first.
+
+    It starts in an empty folder, because the files of the workspace are not ours to trust: an interpreter
+    would import from them. Paths that its command names count from the project.
+    """
+    project = hook.root or workspace
+    variables = SAFE_START | {PROJECT_DIR: str(project)}
+    if hook.plugin_root:
+        variables[PLUGIN_ROOT] = hook.plugin_root
     try:
         ended = await run_process(
-            _argv(hook.command),
-            cwd=cwd,
+            _argv(from_project(hook.command, project)),
+            cwd=empty_folder(),
             timeout=hook.timeout,
             environment=hook.environment,
-            variables=given_to_it,
+            variables=variables,
             limit=LARGEST_OUTPUT,
             input=given,
             separate=True,
         )
-    except ToolError as error:
+    except (ToolError, OSError) as error:
         return HookRun(hook, failure=safe_line(str(error)))
     failure: str | None = None
     answer = HookAnswer()

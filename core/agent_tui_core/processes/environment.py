@@ -45,6 +45,8 @@ def child_environment(environ: Mapping[str, str], names: Collection[str] = ()) -
         if (name in _INHERITED or name.startswith("LC_") or name in names)
         and not name.upper().endswith("API_KEY")
     }
+    if "PATH" in allowed:
+        allowed["PATH"] = _without_relative(allowed["PATH"])
     given = {name: _from_here(environ[name]) for name in CERTIFICATES if environ.get(name)}
     proxies = {name: environ[name] for name in _proxies(environ) if not holds_password(name, environ[name])}
     return given | proxies | allowed | _FIXED
@@ -68,6 +70,11 @@ def certificate_places(environ: Mapping[str, str]) -> Iterator[str]:
 
 def _proxies(environ: Mapping[str, str]) -> list[str]:
     return [name for upper in PROXIES for name in (upper, upper.lower()) if environ.get(name)]
+
+
+def _without_relative(path: str) -> str:
+    """Leave out what counts from wherever a child happens to be: foreign files would be programs."""
+    return os.pathsep.join(place for place in path.split(os.pathsep) if place.startswith("/"))
 
 
 def _from_here(places: str) -> str:

@@ -76,9 +76,8 @@ async def trial(
     subject = str(told.get(_SUBJECTS.get(point, ""), ""))
     matching = CommandHooks(hooks).matching(point, subject, folder)
     given = json_line(full)
-    variables = {"CLAUDE_PROJECT_DIR": str(folder)}
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(run_hook(hook, given, folder, variables)) for hook in matching]
+        tasks = [group.create_task(run_hook(hook, given, folder)) for hook in matching]
     of_point = sum(hook.point == point for hook in hooks)
     return Trial(point, told, [task.result() for task in tasks], of_point - len(matching), attended)
 

@@ -73,7 +73,7 @@ class Outside:
             if self._calls is None:
                 from agent_tui_core.tools.external import ExternalCalls
 
-                self._calls = ExternalCalls(self)
+                self._calls = ExternalCalls(self, self._data_dir)
             return self._calls
 
     def add(self, tools: Mapping[str, ExternalToolSettings], base: Path, root: Path | None = None) -> None:

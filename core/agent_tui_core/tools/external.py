@@ -16,7 +16,9 @@ from typing import Literal, Protocol, TypeAlias
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.errors import ToolError
+from agent_tui_core.processes.empty_folder import SAFE_START, empty_folder
 from agent_tui_core.processes.environment import child_environment
+from agent_tui_core.processes.project_words import script_from
 from agent_tui_core.records import dataclass
 from agent_tui_core.text import safe_text
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
@@ -100,8 +102,10 @@ class _Wait:
 class ExternalCalls:
     """The calls of all external tools of a session."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, folder: Path | None = None) -> None:
+        """Programs start in an empty folder, below `folder` so that it is there as long as they are."""
         self._place = place
+        self._folder = folder
         self._registry = AsyncToolRegistry()
         self._waits: dict[str, _Wait] = {}
         self._ended: OrderedDict[str, tuple[str, float]] = OrderedDict()
@@ -187,7 +191,7 @@ class ExternalCalls:
         try:
             variables = await self._place.open(call)
             if spec is not None and spec.command and call.key in self._registry.pending:
-                errand = _send(spec, call, context.workspace, variables)
+                errand = _send(spec, call, context.workspace, variables, self._folder)
             words = f"waiting for a result from outside, until {_clock(call)}"
             context.report(f"{words}\ncall {call.key}\n")
             output = await self._attended(wait, errand, context)
@@ -288,14 +292,18 @@ def _clock(call: OutsideCall) -> str:
     return time.strftime("%H:%M:%S", time.localtime(call.until))
 
 
-def _send(spec: ExternalSpec, call: OutsideCall, workspace: Path, variables: Mapping[str, str]) -> Errand:
+def _send(
+    spec: ExternalSpec, call: OutsideCall, workspace: Path, variables: Mapping[str, str], folder: Path | None
+) -> Errand:
     said = json.dumps(dict(call.input), default=dict).encode()
-    environment = child_environment(os.environ, spec.env_from) | dict(variables)
+    environment = child_environment(os.environ, spec.env_from) | SAFE_START | dict(variables)
     environment |= {"AGENT_TUI_TOOL": call.tool, "AGENT_TUI_CALL_ID": call.key}
+    environment["CLAUDE_PROJECT_DIR"] = str(workspace)
     if len(said) <= INPUT_VARIABLE_LIMIT:
         environment["AGENT_TUI_INPUT"] = said.decode()
     try:
-        argv = [program(spec.command[0], spec.base), *spec.command[1:]]
-        return Errand(argv, workspace, environment, said)
-    except ToolError as error:
+        argv = script_from(spec.command, spec.base)
+        argv[0] = program(argv[0], spec.base)
+        return Errand(argv, empty_folder(folder), environment, said)
+    except (ToolError, OSError) as error:
         raise ToolError(f"the program of {spec.name} could not be started: {error}") from error

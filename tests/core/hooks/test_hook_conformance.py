@@ -19,7 +19,7 @@ from hooked import MATCHERS, decides, hooked, says
 CALL = PreToolUseEvent("Bash", {"command": "ls"}, "c1", ())
 ALLOW, ASK, DENY, DEFER = (decides(word, word) for word in ("allow", "ask", "deny", "defer"))
 
-TRANSCRIPT = """"$(sed 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/' heard)\""""
+TRANSCRIPT = """"$(sed 's/.*"transcript_path":"\\([^"]*\\)".*/\\1/' "$CLAUDE_PROJECT_DIR"/heard)\""""
 
 
 def pre(command: str, **more: Any) -> CommandHook:

@@ -252,7 +252,7 @@ import json, os, subprocess, sys
 given = json.load(sys.stdin)
 assert given == json.loads(os.environ["AGENT_TUI_INPUT"]), given
 assert "SECRET_API_KEY" not in os.environ
-said = {"result": [os.environ["AGENT_TUI_TOOL"], given, os.getcwd()]}
+said = {"result": [os.environ["AGENT_TUI_TOOL"], given, os.getcwd(), os.environ["CLAUDE_PROJECT_DIR"]]}
 done = subprocess.run(
     [sys.executable, "-m", "agent_tui", "tool-result", os.environ["AGENT_TUI_CALL_ID"]],
     input=json.dumps(said).encode(), env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
@@ -276,8 +276,10 @@ async def test_a_program_is_told_of_the_call_and_answers_it(
         await settled(session)
         [entry] = ended(worker)
         assert entry.result is not None
-        folder = os.path.realpath(tmp_path / "workspace")
-        assert entry.result.content == f'["deploy", {{"what": "v42"}}, "{folder}"]'
+        called, given, folder, project = json.loads(entry.result.content)
+        assert (called, given) == ("deploy", {"what": "v42"})
+        assert project == os.path.realpath(tmp_path / "workspace")
+        assert not Path(folder).is_relative_to(project)
 
 
 @pytest.mark.parametrize(
