@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from agent_tui_core.agent.git_settings import git_doubt
 from agent_tui_core.agent.judgement import Judgement
 from agent_tui_core.agent.readonly import reading
 from agent_tui_core.agent.readonly_programs import Reading
@@ -112,6 +113,8 @@ class LineJudge:
                 _is_in_repository(folder, self.cwd) for folder in self._folders
             ):
                 yield is_open("git reads without a question only in a workspace that has its own .git")
+            elif program == "git" and (strange := git_doubt(self.cwd.resolve())):
+                yield is_open(strange)
             else:
                 self.rules.append(READS_ONLY)
                 yield from self._files_read(part, self._with_folders(program, read))

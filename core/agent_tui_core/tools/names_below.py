@@ -213,13 +213,22 @@ def _index_names(git: Path) -> Iterator[tuple[str, bool]]:
         raise _Stop("git tracks more files than are looked at")
     with place.open("rb") as opened:
         data = opened.read(_LARGEST_INDEX)
+    for name, kind in index_entries(data):
+        yield name, kind == 0o120000
+
+
+def index_entries(data: bytes) -> Iterator[tuple[str, int]]:
+    """The names in an index, and the kind of each as the upper bits of a mode.
+
+    Raises ValueError, IndexError and struct.error for what is none.
+    """
     signature, version, count = struct.unpack(">4sII", data[:12])
     if signature != b"DIRC" or version not in {2, 3, 4}:
         raise ValueError("git's index is of an unknown kind")
     at, name = 12, b""
     for _ in range(count):
         flags = struct.unpack(">H", data[at + 60 : at + 62])[0]
-        is_link = struct.unpack(">I", data[at + 24 : at + 28])[0] & 0o170000 == 0o120000
+        kind = struct.unpack(">I", data[at + 24 : at + 28])[0] & 0o170000
         start = at + (64 if version > 2 and flags & 0x4000 else 62)
         if version == 4:
             drop, start = _varint(data, start)
@@ -230,7 +239,7 @@ def _index_names(git: Path) -> Iterator[tuple[str, bool]]:
             end = data.index(b"\0", start)
             name = data[start:end]
             at += (end - at + 8) // 8 * 8
-        yield os.fsdecode(name), is_link
+        yield os.fsdecode(name), kind
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
