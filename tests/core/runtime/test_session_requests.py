@@ -72,10 +72,13 @@ async def test_agents_over_the_cap_are_queued_in_words_and_can_be_interrupted_at
             first, second, third = session.workers
             for reader in readers:
                 reader.worker.prompt(f"go {reader.worker.name}")
-                state = "streaming" if reader is readers[0] else "queued"
-                await reader.until(lambda transcript, state=state: transcript.state == state)  # type: ignore[misc]
-            assert "next in line" in readers[1].read().detail
-            assert "1 before it" in readers[2].read().detail
+                words = {readers[0]: "", readers[1]: "next in line", readers[2]: "1 before it"}[reader]
+                state = "queued" if words else "streaming"
+                await reader.until(
+                    lambda transcript, state=state, words=words: (  # type: ignore[misc]
+                        transcript.state == state and words in transcript.detail
+                    )
+                )
             assert second.busy
             async with asyncio.timeout(1):
                 assert second.interrupt()

@@ -8,7 +8,7 @@ import pytest
 
 from agent_tui_core.errors import HookError
 from agent_tui_core.hooks.contract import read_answer
-from agent_tui_core.runtime.orders import read_order
+from agent_tui_core.runtime.orders import OrderRefused, read_order
 from agent_tui_core.wire.json_text import DEEPEST_DOCUMENT, decoded
 
 
@@ -37,5 +37,5 @@ def test_a_hooks_answer_that_is_nested_too_deep_is_a_broken_hook() -> None:
 
 
 def test_an_order_that_is_nested_too_deep_is_refused() -> None:
-    with pytest.raises(ValueError, match="nested too deep"):
+    with pytest.raises(OrderRefused, match="nested too deep"):
         read_order(f'{{"type": "approve", "request_id": "a", "input": {nested(DEEPEST_DOCUMENT)}}}'.encode())
