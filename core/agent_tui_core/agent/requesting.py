@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
+from typing import Final
 
 from agent_tui_core.agent.journal import Journal
 from agent_tui_core.errors import ProviderError, ProviderRefused, StreamStalled, StreamTruncated
@@ -19,6 +20,8 @@ from agent_tui_core.wire.accumulator import Accumulator
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 30.0
+_LEAST_PART: Final = 0.6
+"""Of a delay that no chance shortens: each is longer than the one before it, and agents still come apart."""
 LONGEST_RETRY_AFTER = 120.0
 """Seconds. A server that asks for a longer wait is not waited for: the run fails and says so."""
 
@@ -82,7 +85,7 @@ class Requesting:
         if asked is not None:
             return asked if asked <= LONGEST_RETRY_AFTER else None
         ceiling: float = min(LONGEST_DELAY, FIRST_DELAY * 2**attempt)
-        return self._jitter() * ceiling
+        return ceiling * (_LEAST_PART + (1 - _LEAST_PART) * self._jitter())
 
 
 @asynccontextmanager

@@ -16,14 +16,15 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason, ThinkTags, Usage
 from agent_tui_core.records import dataclass
+from agent_tui_core.wire.finish_reasons import FAILED, FILTERED, LENGTH
 from agent_tui_core.wire.json_text import place_in
 from agent_tui_core.wire.opaque import tagged
+from agent_tui_core.wire.refusals import ended_badly
 from agent_tui_core.wire.surrogates import mended
 from agent_tui_core.wire.typed_stream import TypedReader, object_of, string_of
 from agent_tui_core.wire.usage import count
 
-_LENGTH: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
-_FILTERED: Final = frozenset({"refusal"})
+_REFUSAL: Final = "refusal"
 _INPUT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """Input is counted in three parts: read as new, written to the cache, read from the cache."""
 
@@ -164,9 +165,11 @@ class MessagesStream(TypedReader):
 
     def _stop_reason(self) -> StopReason:
         """Calls decide (P1). `pause_turn` belongs to tools of the server, which nobody offers: it ends."""
-        if self._reason in _LENGTH:
+        if self._reason in FAILED:
+            raise ended_badly(self._reason or "")
+        if self._reason in LENGTH:
             return "length"
-        if self._reason in _FILTERED:
+        if self._reason == _REFUSAL or self._reason in FILTERED:
             return "content_filter"
         return "tool_use" if len(self._calls) else "end"
 

@@ -13,6 +13,7 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason, ThinkTags
 from agent_tui_core.wire.answer import DONE, TOGETHER, AnswerReader, no_chunk
+from agent_tui_core.wire.finish_reasons import FAILED, FILTERED, LENGTH
 from agent_tui_core.wire.json_text import decoded
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
 from agent_tui_core.wire.sse import ServerSentEvent
@@ -25,48 +26,6 @@ _FIRST: Final = (None, 0, "0")
 """How the first choice is numbered; some servers write numbers as strings."""
 _PATIENCE: Final = 8
 """Unusual chunks in a row after which an answer's chunks are not tried as usual ones any more."""
-_LENGTH: Final = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
-)
-_FILTERED: Final = frozenset(
-    {
-        "content_filter",
-        "content_filtered",
-        "guardrail_intervened",
-        "image_prohibited_content",
-        "image_safety",
-        "safety",
-        "sensitive",
-        "recitation",
-        "prohibited_content",
-        "blocklist",
-        "spii",
-    }
-)
-_FAILED: Final = frozenset(
-    {
-        "error",
-        "failed",
-        "failure",
-        "abort",
-        "aborted",
-        "cancelled",
-        "canceled",
-        "timeout",
-        "network_error",
-        "server_error",
-        "internal_error",
-        "model_error",
-        "engine_error",
-        "engine_overloaded",
-        "insufficient_system_resource",
-        "function_call_filter",
-        "malformed_function_call",
-        "malformed_model_output",
-        "malformed_tool_use",
-        "unexpected_tool_call",
-    }
-)
 
 
 class ChatStream(AnswerReader):
@@ -194,11 +153,11 @@ class ChatStream(AnswerReader):
 
     def _stop_reason(self) -> StopReason:
         said = _parts(self._reason)
-        if said & _FAILED:
+        if said & FAILED:
             raise ended_badly((self._reason or "").lower())
-        if said & _LENGTH:
+        if said & LENGTH:
             return "length"
-        if said & _FILTERED:
+        if said & FILTERED:
             return "content_filter"
         return "tool_use" if len(self._calls) else "end"
 
@@ -223,7 +182,7 @@ def _first_choice(choices: Json) -> JsonObject | None:
 
 def _never_runs(reason: str | None) -> bool:
     """Whether a finish reason forbids the calls of its answer, whatever comes after it."""
-    return bool(_parts(reason) & (_LENGTH | _FILTERED | _FAILED))
+    return bool(_parts(reason) & (LENGTH | FILTERED | FAILED))
 
 
 def _parts(reason: str | None) -> frozenset[str]:

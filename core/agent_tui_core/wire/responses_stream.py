@@ -15,6 +15,7 @@ from agent_tui_core.blocks import Json, JsonObject
 from agent_tui_core.events import ReasoningDelta, StreamEvent
 from agent_tui_core.messages import StopReason, ThinkTags
 from agent_tui_core.records import dataclass
+from agent_tui_core.wire.finish_reasons import FILTERED, LENGTH
 from agent_tui_core.wire.json_text import place_in
 from agent_tui_core.wire.opaque import tagged
 from agent_tui_core.wire.refusals import ended_badly, refusal_in, refusal_of
@@ -24,8 +25,7 @@ from agent_tui_core.wire.usage import usage_in
 
 _WHOLE: Final = "response"
 """What a whole answer says of itself, as its `object`: it has no type."""
-_LENGTH: Final = frozenset({"max_output_tokens", "max_tokens", "incomplete"})
-_FILTERED: Final = frozenset({"content_filter"})
+_INCOMPLETE: Final = "incomplete"
 _FAILED: Final = frozenset({"failed", "cancelled"})
 _ENDS: Final = ("incomplete", "completed")
 """The worse one first: an event `response.completed` may hold a response that is incomplete."""
@@ -211,9 +211,9 @@ class ResponsesStream(TypedReader):
             self.done = True
 
     def _stop_reason(self) -> StopReason:
-        if self._reason in _LENGTH:
+        if self._reason == _INCOMPLETE or self._reason in LENGTH:
             return "length"
-        if self._reason in _FILTERED:
+        if self._reason in FILTERED:
             return "content_filter"
         return "tool_use" if len(self._calls) else "end"
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from agent_tui_core.agent.conversation import CANCELLED, Conversation
 from agent_tui_core.agent.gate import AgentIdentity, Gate, OpenGate, PersonGate
 from agent_tui_core.agent.loop import Loop, LoopSettings
 from agent_tui_core.agent.permissions import PermissionRules, Permissions
+from agent_tui_core.agent.requesting import Requesting
 from agent_tui_core.blocks import Reasoning, Text, ToolResult
 from agent_tui_core.errors import (
     BadRequest,
@@ -495,6 +497,23 @@ async def test_thoughts_of_an_answer_that_broke_off_are_kept_when_no_attempt_is_
     bench = Bench([ReasoningDelta("Let me see."), StreamTruncated("gone")], retries=0)
     assert (await bench.run()).end == "failed"
     assert bench.conversation.messages[1].blocks == (Reasoning("Let me see."),)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.999])
+async def test_each_wait_is_longer_than_the_one_before_it_whatever_chance_says(
+    chance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("agent_tui_core.agent.requesting.asyncio.sleep", wait)
+    turns = iter([chance, 1 - chance] * 2)
+    requesting = Requesting(Scripted([]), Recorder(), 4, None, lambda: next(turns))
+    for attempt in range(4):
+        assert await requesting.wait_after(ProviderUnreachable("gone"), attempt) == attempt + 1
+    assert all(later > 1.1 * earlier for earlier, later in itertools.pairwise(waited))
 
 
 async def test_a_refusal_that_cannot_change_is_not_tried_again() -> None:

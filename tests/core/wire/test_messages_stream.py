@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from agent_tui_core.blocks import Reasoning
-from agent_tui_core.errors import BadRequest, Overloaded, RateLimited, StreamMalformed, Unauthorized
+from agent_tui_core.errors import (
+    BadRequest,
+    Overloaded,
+    ProviderRefused,
+    RateLimited,
+    StreamMalformed,
+    Unauthorized,
+)
 from agent_tui_core.events import AnswerEnded, StreamEvent, TextDelta
 from agent_tui_core.messages import Usage
 from agent_tui_core.wire.anthropic import MessagesStream
@@ -93,6 +100,8 @@ def test_the_documented_answer_is_read() -> None:
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
         ("refusal", "content_filter"),
+        ("content_filter", "content_filter"),
+        ("length", "length"),
     ],
 )
 def test_each_stop_reason_means_one_of_ours_and_is_kept(said: str, meant: str) -> None:
@@ -190,3 +199,10 @@ def test_places_may_be_written_as_strings() -> None:
         sent += named("content_block_delta", index=place, delta=piece)
     built = message(read(sent + MessagesWriter().end("tool_use")))
     assert [(use.id, use.input) for use in built.tool_uses] == [("0", {"city": "0"}), ("1", {"city": "1"})]
+
+
+@pytest.mark.parametrize("said", ["error", "server_error", "insufficient_system_resource"])
+def test_a_stop_reason_that_names_a_failure_is_an_error(said: str) -> None:
+    w = MessagesWriter()
+    with pytest.raises(ProviderRefused, match=said):
+        read(w.text("a") + w.end().replace(b"end_turn", said.encode()))
