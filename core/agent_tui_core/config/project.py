@@ -40,12 +40,17 @@ class Project:
     """`.agent-tui/hooks.json` as it is: hooks in the shape that other programs know."""
     context: str = ""
     """`AGENTS.md`: words for the system prompt."""
-    files: tuple[Path, ...] = ()
-    """The files in the workspace that its commands name."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """The files in the workspace that its commands name → the SHA-256 of each."""
     would_run: tuple[str, ...] = ()
     """A line for each thing that trust would let in: commands, servers, allow rules, profiles, files."""
     problems: tuple[str, ...] = ()
     """What is broken or not a project's to say; it is told, not used."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that its commands name."""
+        return tuple(self.root / name for name in self.digests)
 
 
 def read_project(root: Path, own: EquipmentSettings) -> Project | None:
@@ -80,7 +85,7 @@ def read_project(root: Path, own: EquipmentSettings) -> Project | None:
         profiles=said.agents,
         hooks_json=hooks_json,
         context=context,
-        files=tuple(root / name for name in digests),
+        digests=digests,
         would_run=tuple(map(_one_line, _would_run(said, other_hooks, context, digests))),
         problems=tuple(map(_one_line, problems)),
     )

@@ -149,7 +149,8 @@ class AgentCommands:
     async def _one(self, hook: CommandHook, given: bytes) -> HookRun:
         agent = self.agent
         try:
-            run = await run_hook(hook, given, agent.workspace)
+            doubt = await asyncio.to_thread(self._commands.doubt, hook) if hook.root is not None else ""
+            run = HookRun(hook, failure=doubt) if doubt else await run_hook(hook, given, agent.workspace)
         except Exception as bug:  # a mistake of ours: the hook did not speak, and silence is no consent
             log.exception("the hook %s could not be run", hook.name)
             run = HookRun(hook, failure=f"it could not be run: {what_broke(bug)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,8 @@ class CommandHooks:
         self._hooks = list(hooks)
         self.health = HealthBook()
         self.transcripts = Transcripts()
+        self.doubt: Callable[[CommandHook], str] = lambda _: ""
+        """Why a hook would not run what was trusted; empty: it would. Reads files: asked in a thread."""
         self.problems: list[str] = []
         """What of a project's hooks cannot be used, with places and remedies; foreign words."""
 

@@ -73,6 +73,8 @@ class View:
     readable: Sequence[Path] = ()
     """Folders below /tmp that are there in spite of that."""
     hidden: Sequence[Path] = ()
+    kept: Sequence[Path] = ()
+    """Files that cannot be written although they lie where it may write."""
     credentials: bool = True
     """Whether the keys in the home folder can be read."""
 
@@ -99,6 +101,8 @@ def mounts(view: View, environ: Mapping[str, str], descriptors: list[int] | None
         plan.root(folder, writable=True)
         _keep_names(plan, folder)
     _git(plan, view.workspace)
+    for file in view.kept:
+        plan.keep(file)
     _certificates(plan, environ)
     home = Path(environ.get("HOME") or "/nonexistent")
     names = _SOCKETS if view.credentials else (*_SOCKETS, *_CREDENTIALS)
@@ -117,6 +121,7 @@ class _Plan:
         self._roots: set[Path] = set()
         self._writable: set[Path] = set()
         self._hidden: set[Path] = set()
+        self._keeping: set[Path] = set()
         self._closed: list[str] = []
 
     def add(self, place: Path, *options: str) -> None:
@@ -139,8 +144,15 @@ class _Plan:
     def keep(self, place: Path, *, writable: bool = False, folder: bool = False) -> None:
         """Make something in a writable folder a mount of its own: nobody changes it or moves it away.
 
-        Where `folder` says so, what is not there becomes an empty folder.
+        Where `folder` says so, what is not there becomes an empty folder. The folders above it become mounts,
+        too: with one of them it would be moved away.
         """
+        place = Path(os.path.realpath(place.parent), place.name)
+        if place in self._keeping or not self._could_be_made(place):
+            return
+        self._keeping.add(place)
+        if place.parent not in self._writable and (folder or place.exists()):
+            self.keep(place.parent, writable=True)
         if place.exists() and not place.is_symlink():
             option = "--bind" if writable else "--ro-bind"
             if self._descriptors is None:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -53,8 +53,10 @@ class SandboxRules:
 class Sandbox:
     """The sandbox of a session. Finding out whether it works takes some 10 ms, once, and may block."""
 
-    def __init__(self, rules: SandboxRules) -> None:
+    def __init__(self, rules: SandboxRules, kept: Callable[[], Collection[Path]] = tuple) -> None:
+        """`kept` are files that no command may change, though they lie where it may write."""
         self.rules = rules
+        self.kept = kept
         self._lock = threading.Lock()
         self._program: str | None = None
         self._trouble: str | None = None
@@ -163,6 +165,7 @@ class AgentSandbox:
             writable=self._sandbox.rules.writable,
             readable=(private_folder("outputs"), private_folder("background")),
             hidden=self._sandbox.rules.hidden,
+            kept=tuple(self._sandbox.kept()),
             credentials=network and not confined,
         )
         lonely = () if network else ("--unshare-net",)

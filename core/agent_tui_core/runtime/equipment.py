@@ -27,6 +27,7 @@ from agent_tui_core.text import safe_line
 if TYPE_CHECKING:
     from agent_tui_core.agent.permissions import Permissions
     from agent_tui_core.agent.policy import Policy
+    from agent_tui_core.config.trusted_files import TrustedFiles
     from agent_tui_core.tools.base import Tool
     from agent_tui_core.tools.registry import ToolRegistry
 
@@ -50,7 +51,7 @@ class Equipment:
         """What the command line said of it, for all agents; None when it said nothing."""
         self.rules = Rules(plan, policy)
         self.project = ProjectRoom(plan)
-        self.sandbox = Sandboxing(plan)
+        self.sandbox = Sandboxing(plan, lambda: self.rules.permissions.book.files)
         self.left = LeftBehind()
         self.command_hooks = SessionHooks(plan, self.forms)
         self.servers = SessionServers(plan, self.forms, attended=self.attended)
@@ -89,15 +90,22 @@ class Equipment:
         self.rules.read()
         self.command_hooks.read()
 
-    async def use_project(self, settings: EquipmentSettings, hooks_json: bytes | None, root: Path) -> None:
+    async def use_project(
+        self,
+        settings: EquipmentSettings,
+        hooks_json: bytes | None,
+        root: Path,
+        trusted: TrustedFiles | None = None,
+    ) -> None:
         """Add what a trusted project brings along: after `start`, once, and before the first prompt.
 
         `hooks_json` is `.agent-tui/hooks.json` as it is. Only agents that work in `root` may meet any of it.
+        What runs files that are not as they were `trusted` does not start.
         """
         self.rules.use_project(settings.permissions, root, trusted=True)
-        self.command_hooks.use_project(settings, hooks_json, root)
+        self.command_hooks.use_project(settings, hooks_json, root, trusted)
         self.servers.use_project(settings.mcp, root)
-        self.outside.add(settings.tools, root, root)
+        self.outside.add(settings.tools, root, root, trusted)
 
     async def leave(self, agent_id: str) -> None:
         """End what belonged to an agent that goes, and keep nothing of it."""

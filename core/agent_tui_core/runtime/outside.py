@@ -24,6 +24,7 @@ from agent_tui_core.runtime.forms import Form, Forms
 from agent_tui_core.runtime.report import ReportRow, ReportSection
 
 if TYPE_CHECKING:
+    from agent_tui_core.config.trusted_files import TrustedFiles
     from agent_tui_core.runtime.delivery import Delivery
     from agent_tui_core.runtime.delivery_socket import DeliverySocket
     from agent_tui_core.runtime.delivery_spool import Spool
@@ -50,6 +51,7 @@ class _SetUp:
     said: ExternalToolSettings
     base: Path
     root: Path | None
+    trusted: TrustedFiles | None
 
 
 class Outside:
@@ -76,12 +78,18 @@ class Outside:
                 self._calls = ExternalCalls(self, self._data_dir)
             return self._calls
 
-    def add(self, tools: Mapping[str, ExternalToolSettings], base: Path, root: Path | None = None) -> None:
+    def add(
+        self,
+        tools: Mapping[str, ExternalToolSettings],
+        base: Path,
+        root: Path | None = None,
+        trusted: TrustedFiles | None = None,
+    ) -> None:
         """Set up these tools: for the agents that work in `root`, or for all.
 
         A command that is a relative path counts from `base`.
         """
-        self._tools += [_SetUp(name, said, base, root) for name, said in tools.items()]
+        self._tools += [_SetUp(name, said, base, root, trusted) for name, said in tools.items()]
 
     def tools(self, workspace: Path) -> Iterable[Tool]:
         """The tools of an agent that works there. A person's own tool goes before a project's of its name."""
@@ -103,6 +111,7 @@ class Outside:
             said.command,
             said.env_from,
             each.base,
+            *(() if each.trusted is None else (each.trusted.doubt,)),
         )
         return self.calls.tool(spec)
 

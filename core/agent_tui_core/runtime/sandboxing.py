@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,9 @@ _NOTHING_LEFT: Final = (
 class Sandboxing:
     """Where the commands of a session's agents run."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, kept: Callable[[], Collection[Path]] = tuple) -> None:
+        """`kept` are files that no command may change: they run when something happens."""
+        self._kept = kept
         self._plan = plan
         self._settings = plan.equipment.sandbox
         self._sandbox: Sandbox | None = None
@@ -56,7 +58,7 @@ class Sandboxing:
 
             folders = (Path(word).expanduser() for word in self._settings.writable)
             hidden = (self._plan.config_dir, self._plan.data_dir)
-            self._sandbox = Sandbox(SandboxRules(self._settings.mode, tuple(folders), hidden))
+            self._sandbox = Sandbox(SandboxRules(self._settings.mode, tuple(folders), hidden), self._kept)
         return self._sandbox
 
     def of_agent(

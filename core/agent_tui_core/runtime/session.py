@@ -159,8 +159,11 @@ class Session:
 
     async def _use(self, project: Project) -> None:
         self.plan = replace(self.plan, profiles=self.equipment.project.profiles(project))
+        from agent_tui_core.config.trusted_files import TrustedFiles
+
         self.equipment.rules.protect(project.files)
-        await self.equipment.use_project(project.equipment, project.hooks_json, project.root)
+        trusted = TrustedFiles(project.root, project.digests)
+        await self.equipment.use_project(project.equipment, project.hooks_json, project.root, trusted)
 
     async def close(self) -> None:
         """End all agents, then what they shared, connections and history."""

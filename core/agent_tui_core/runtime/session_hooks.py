@@ -15,6 +15,7 @@ from agent_tui_core.runtime.forms import Forms
 from agent_tui_core.runtime.report import ReportSection
 
 if TYPE_CHECKING:
+    from agent_tui_core.config.trusted_files import TrustedFiles
     from agent_tui_core.hooks.agent_commands import AgentCommands
     from agent_tui_core.hooks.commands import CommandHooks
 
@@ -64,7 +65,13 @@ class SessionHooks:
 
             self.commands = CommandHooks(own_hooks(self._plan.equipment, self._plan.config_dir))
 
-    def use_project(self, settings: EquipmentSettings, hooks_json: bytes | None, root: Path) -> None:
+    def use_project(
+        self,
+        settings: EquipmentSettings,
+        hooks_json: bytes | None,
+        root: Path,
+        trusted: TrustedFiles | None = None,
+    ) -> None:
         """Add a trusted project's, for agents in `root`; what of them cannot be used is told in the panes."""
         if not settings.hooks and hooks_json is None:
             return
@@ -75,6 +82,8 @@ class SessionHooks:
         if self.commands is None:
             self.commands = CommandHooks()
         self.commands.add(hooks)
+        if trusted is not None:
+            self.commands.doubt = lambda hook: trusted.doubt(hook.command)
         self.commands.problems += problems
 
     def close(self) -> None:

@@ -50,6 +50,8 @@ class ExternalSpec:
     env_from: tuple[str, ...] = ()
     base: Path = Path("/")
     """Where a command that is a relative path counts from."""
+    doubt: Callable[[str], str] = lambda _: ""
+    """Why this command line would not run what was trusted; empty: it would. Reads files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,8 @@ class ExternalCalls:
         output: ToolOutput | None = None
         try:
             variables = await self._place.open(call)
+            if spec is not None and (doubt := await asyncio.to_thread(spec.doubt, " ".join(spec.command))):
+                raise ToolError(f"the program of {spec.name} was not started: {doubt}")
             if spec is not None and spec.command and call.key in self._registry.pending:
                 errand = _send(spec, call, context.workspace, variables, self._folder)
             words = f"waiting for a result from outside, until {_clock(call)}"
