@@ -121,6 +121,13 @@ def _rows_of(rules: PermissionSettings, layer: str, file: str) -> Iterator[Row]:
             yield Row(behavior, text, layer, f"{file}: {dotted(('permissions', behavior, index))}")
 
 
+def told_rule(rule: RememberedRule) -> str:
+    """A remembered rule, and for whom it holds."""
+    from agent_tui_core.runtime.rules import told_scope
+
+    return f"{rule.behavior} {plain_line(rule.rule)}, {plain_line(told_scope(rule))}"
+
+
 def plain_line(text: str) -> str:
     """Foreign text as one line of a terminal, with nothing hidden."""
     return visible_text(text).replace("\n", "\\n")

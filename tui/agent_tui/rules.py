@@ -15,12 +15,13 @@ from typing import Final, TextIO, TypeVar
 import click
 
 from agent_tui.options import CONTEXT, config_option, data_dir_option, workspace_option
-from agent_tui.rule_sources import find_sources, permissions_of, plain_line, rows_of
+from agent_tui.rule_sources import Sources, find_sources, permissions_of, plain_line, rows_of, told_rule
+from agent_tui.rules_learn import learn
 from agent_tui_core.agent.judgement import Behavior, Judgement
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.modes import MODES, Mode
 from agent_tui_core.config.rules_file import RULE_LISTS, RememberedRule, RuleList, add_rule, remove_rules
-from agent_tui_core.errors import AgentTuiError, ConfigError
+from agent_tui_core.errors import AgentTuiError, ConfigError, HistoryError
 from agent_tui_core.text import visible_text
 
 _EXIT: Final[dict[Behavior, int]] = {"allow": 0, "ask": 1, "deny": 2}
@@ -32,6 +33,7 @@ Examples:
   agent-tui rules add 'Bash(npm run *)'                 no question for it in this folder
   agent-tui rules add 'Read(*.pem)' --deny --everywhere
   agent-tui rules remove 'Bash(npm run *)'
+  agent-tui rules learn                                 rules that your answers of 30 days would make
   agent-tui rules test Bash 'git log | sh'              what would be said, and why
 
 \b
@@ -199,17 +201,22 @@ def _scope_options(command: _Command) -> _Command:
 @click.option("behavior", "--allow", flag_value="allow", default="allow", help="It runs; the default.")
 @click.option("behavior", "--ask", flag_value="ask", help="It is asked about, whatever allows it.")
 @click.option("behavior", "--deny", flag_value="deny", help="It never runs.")
+@click.option("--dry-run", is_flag=True, help="Only say what it would have changed in the last 30 days.")
 @_scope_options
 def add(
     rule: str,
     behavior: RuleList,
+    dry_run: bool,
     workspace: Path | None,
     everywhere: bool,
     agent: str | None,
     config: Path | None,
     data_dir: Path | None,
 ) -> int:
-    """Remember RULE for this folder (or another one, or everywhere), from now on, also where agents run."""
+    """Remember RULE for this folder (or another one, or everywhere), from now on, also where agents run.
+
+    Says first what it would have changed in the last 30 days.
+    """
     from agent_tui_core.config.checks import rule_problem
 
     found = find_sources(workspace, config, data_dir)
@@ -219,9 +226,25 @@ def add(
         raise ConfigError("a remembered rule is one line without invisible characters", key="RULE")
     folder = None if everywhere else found.folder
     new = RememberedRule(rule, behavior, folder, agent)
+    _tell_effect(found, new)
+    if dry_run:
+        return 0
     added = add_rule(found.rules_file, new)
-    click.echo(f"{'Added' if added else 'It is there already'}: {_told(new)}")
+    click.echo(f"{'Added' if added else 'It is there already'}: {told_rule(new)}")
     return 0
+
+
+def _tell_effect(found: Sources, rule: RememberedRule) -> None:
+    """Say what it would have changed; a history that cannot be read keeps nobody from adding a rule."""
+    from agent_tui.rules_history import effect_told
+
+    try:
+        effect = effect_told(found, rule)
+    except HistoryError as error:
+        click.echo(f"What it would have changed is not known: {plain_line(str(error))}", err=True)
+        return
+    if effect:
+        click.echo(effect)
 
 
 @command.command(name="remove", context_settings=CONTEXT)
@@ -245,7 +268,7 @@ def remove(
     gone = [each for each in found.remembered if is_meant(each)]
     if remove_rules(found.rules_file, is_meant):
         for each in gone:
-            click.echo(f"Removed: {_told(each)}")
+            click.echo(f"Removed: {told_rule(each)}")
         return 0
     others = [row for row in rows_of(found, everywhere=True) if row.rule == rule]
     if not others:
@@ -257,7 +280,4 @@ def remove(
     )
 
 
-def _told(rule: RememberedRule) -> str:
-    from agent_tui_core.runtime.rules import told_scope
-
-    return f"{rule.behavior} {plain_line(rule.rule)}, {plain_line(told_scope(rule))}"
+command.add_command(learn)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.records import dataclass
 
 Behavior: TypeAlias = Literal["allow", "ask", "deny"]
+EDITED: Final = "allowed with an edited input"
+"""The reason that history keeps where a person changed what runs: no yes to what they were asked about."""
 
 
 @dataclass(frozen=True, slots=True)

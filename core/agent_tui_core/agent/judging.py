@@ -22,7 +22,7 @@ from agent_tui_core.agent.approvals import (
 )
 from agent_tui_core.agent.gate import Gate
 from agent_tui_core.agent.journal import Journal
-from agent_tui_core.agent.permissions import Judgement
+from agent_tui_core.agent.judgement import EDITED, Judgement
 from agent_tui_core.agent.scripts import Scripts, look_at_scripts, what_changed
 from agent_tui_core.blocks import JsonObject, ToolResult, ToolUse
 from agent_tui_core.errors import ToolError
@@ -314,9 +314,8 @@ class Judging:
             f"The user changed the input of {tool.name} before it ran. What ran: "
             f"{json.dumps(edited, ensure_ascii=False, default=str)}"
         )
-        words = "allowed with an edited input"
         context = (*shown.context, told)
-        return replace(shown, input=edited, reason=words, context=context, shown=preview, scripts=now)
+        return replace(shown, input=edited, reason=EDITED, context=context, shown=preview, scripts=now)
 
 
 def _of_both(before: Scripts, now: Scripts) -> tuple[Scripts, Scripts]:

@@ -121,9 +121,13 @@ class Permissions:
 
     def would_allow(self, rule: str, tool: str, input: JsonObject, *, cwd: Path) -> bool:
         """Say whether the call would run without a question if this rule were added."""
-        with_rule = self.in_mode(self.mode)
-        with_rule._more = (*self._more, PermissionRules(allow=[rule]))
-        return with_rule.judge(tool, input, cwd=cwd).behavior == "allow"
+        return self.with_rules(PermissionRules(allow=[rule])).judge(tool, input, cwd=cwd).behavior == "allow"
+
+    def with_rules(self, rules: PermissionRules) -> Permissions:
+        """The same layers and one more, for trying what it would say."""
+        other = self.in_mode(self.mode)
+        other._more = (*self._more, rules)
+        return other
 
     def _layers(self, cwd: Path) -> list[PermissionRules]:
         return [*self.book.holding(self._agent, cwd), *self._more]

@@ -19,6 +19,7 @@ from agent_tui_core.blocks import JsonObject, Text
 from agent_tui_core.errors import HistoryError
 from agent_tui_core.events import Body
 from agent_tui_core.history.calls import FoundCall, WaitingCall, find_call, waiting_calls
+from agent_tui_core.history.decisions import MOST_CALLS, PastCall, past_calls
 from agent_tui_core.history.files import explain, make_private
 from agent_tui_core.history.migrations import connect, migrate
 from agent_tui_core.history.queued import PlacedPrompt, queue_changes, queued_prompts, taken_by
@@ -188,6 +189,14 @@ class History:
     async def waiting_calls(self, now: float) -> tuple[WaitingCall, ...]:
         """Return the calls of all sessions that somebody outside can answer still, oldest first."""
         return await self._read(lambda connection: waiting_calls(connection, now))
+
+    async def past_calls(
+        self, since: float, *, workspace: str | None = None, asked: bool = False, limit: int = MOST_CALLS
+    ) -> list[PastCall]:
+        """Return the calls that were judged since then, newest first; `asked`: only by a person."""
+        return await self._read(
+            lambda connection: past_calls(connection, since, workspace=workspace, asked=asked, limit=limit)
+        )
 
     async def search(self, words: str, limit: int = 50) -> list[Hit]:
         """Return the messages that hold all these beginnings of words, newest first."""

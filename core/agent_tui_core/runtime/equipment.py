@@ -15,6 +15,7 @@ from agent_tui_core.config.profiles import AgentProfile, Plan
 from agent_tui_core.errors import ConfigError
 from agent_tui_core.hooks.chain import Hooks
 from agent_tui_core.runtime.forms import Forms
+from agent_tui_core.runtime.learned_rules import LearnedRules
 from agent_tui_core.runtime.outside import Outside
 from agent_tui_core.runtime.project_room import ProjectRoom
 from agent_tui_core.runtime.report import Reporter
@@ -50,6 +51,7 @@ class Equipment:
         self.progress_timeout = plan.progress_timeout
         """What the command line said of it, for all agents; None when it said nothing."""
         self.rules = Rules(plan, policy)
+        self.learned = LearnedRules(self.rules, plan.workspace)
         self.project = ProjectRoom(plan)
         self.sandbox = Sandboxing(plan, lambda: self.rules.permissions.book.files)
         self.left = LeftBehind()
@@ -69,8 +71,8 @@ class Equipment:
     @property
     def reporters(self) -> Sequence[Reporter]:
         """The rooms that can be looked at, in the order in which a person reads them."""
-        rooms: tuple[Reporter, ...] = (self.project, self.rules, self.command_hooks, self.servers)
-        return (*rooms, self.outside, self.sandbox, self.left)
+        rooms: tuple[Reporter, ...] = (self.project, self.rules, self.learned, self.command_hooks)
+        return (*rooms, self.servers, self.outside, self.sandbox, self.left)
 
     def tools(self, profile: AgentProfile) -> ToolRegistry:
         """The tools of an agent of this profile; called in a thread, and may import."""

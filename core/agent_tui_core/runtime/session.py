@@ -68,6 +68,7 @@ class Session:
         self._history = history
         self._connections = connections
         self.equipment = equipment
+        equipment.learned.history = history
         self.offer: Project | None = None
         """What the workspace brings along and nobody trusted yet; openings wait for `decide_project`."""
         self._waits: tuple[Prompt | None, ...] = ()
