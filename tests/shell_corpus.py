@@ -21,6 +21,20 @@ _SECONDS: Final = 20
 _NOT_EVERYWHERE: Final = frozenset(
     {"vim", "ex", "ssh", "curl", "zip", "node", "npm", "perl", "python3", "make", "git", "gdb", "less", "man"}
     | {"script", "setsid", "flock", "ionice", "taskset", "awk", "rg", "rsync", "tar", "csplit", "install"}
+    | {
+        "setarch",
+        "linux64",
+        "setpriv",
+        "capsh",
+        "gcc",
+        "cc",
+        "cmake",
+        "vimdiff",
+        "view",
+        "tmux",
+        "perf",
+        "valgrind",
+    }
 )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from agent_tui_core.records import dataclass
 
 _TRANSPORT: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::|-?ext::")
+_LOCAL: Final = re.compile(r"(?:--repo=|\+)?(?:\.{1,2}(?:/|\Z)|[/~]|file:)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ def git_danger(argv: tuple[str, ...], table: GitTable) -> str | None:
         return f"git {name} may be an alias, or run a program"
     if any(word in table.nested.get(name, ()) for word in rest):
         return f"git {name} runs what the repository says"
-    if name in table.remote and any(_TRANSPORT.search(word) for word in rest):
-        return "git would run the program that is named before ::"
+    if reason := _of_another_repository(name, rest, table):
+        return reason
     for word in rest:
         if word == "--":
             break
@@ -57,6 +58,14 @@ def git_danger(argv: tuple[str, ...], table: GitTable) -> str | None:
             return f"git {name} {word} can run a program or write elsewhere"
         if "%G" in word:
             return "git would run gpg to check signatures"
+    return None
+
+
+def _of_another_repository(name: str, words: list[str], table: GitTable) -> str | None:
+    if name in table.remote and any(_TRANSPORT.search(word) for word in words):
+        return "git would run the program that is named before ::"
+    if name in {"push", "remote"} and (place := next((word for word in words if _LOCAL.match(word)), None)):
+        return f"git would obey the repository at {place}: its hooks run"
     return None
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from agent_tui_core.agent.readonly_options import Options, read_only, read_options
-from agent_tui_core.agent.shell_dangers import awk_is_plain, sed_is_plain
 from agent_tui_core.agent.shell_parts import Part
+from agent_tui_core.agent.text_programs import awk_is_plain, sed_is_plain
 from agent_tui_core.records import dataclass
 from agent_tui_core.tools.names_below import Below
 

@@ -14,6 +14,7 @@ import msgspec
 
 from agent_tui_core.agent.git_dangers import GitTable, git_danger
 from agent_tui_core.agent.readonly_options import read_data
+from agent_tui_core.agent.text_programs import awk_does_more, sed_is_plain
 from agent_tui_core.records import dataclass
 
 EVERY_WORD: Final = 1_000_000
@@ -32,6 +33,11 @@ class Danger:
 class _Options(msgspec.Struct, forbid_unknown_fields=True):
     letters: str
     names: str = ""
+
+
+class _Subcommands(msgspec.Struct, forbid_unknown_fields=True):
+    runs: str
+    tells: str
 
 
 class _Git(msgspec.Struct, forbid_unknown_fields=True):
@@ -53,6 +59,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     always: dict[str, str]
     interpreters: dict[str, str]
     options: dict[str, _Options]
+    subcommands: dict[str, _Subcommands]
     git: _Git
 
 
@@ -67,6 +74,8 @@ class Table:
     always: Mapping[str, str]
     interpreters: Mapping[str, frozenset[str]]
     options: Mapping[str, tuple[str, tuple[str, ...]]]
+    subcommands: Mapping[str, tuple[frozenset[str], frozenset[str]]]
+    """Those that run something, and those that only tell something."""
     git: GitTable
 
 
@@ -83,7 +92,15 @@ def table() -> Table:
         runs_after={name: frozenset(words.split()) for name, words in data.runs_after.items()},
         always={name: reason for reason, names in data.always.items() for name in names.split()},
         interpreters={name: frozenset(letters) for name, letters in data.interpreters.items()},
-        options={name: (each.letters, tuple(each.names.split())) for name, each in data.options.items()},
+        options={
+            name: (each.letters, tuple(each.names.split()))
+            for names, each in data.options.items()
+            for name in names.split()
+        },
+        subcommands={
+            name: (frozenset(each.runs.split()), frozenset(each.tells.split()))
+            for name, each in data.subcommands.items()
+        },
         git=GitTable(
             frozenset(git.global_options.split()),
             frozenset(git.known.split()),
@@ -96,19 +113,13 @@ def table() -> Table:
     )
 
 
+_LOADER: Final = re.compile(r"ld(?:-[\w.-]+)?\.so(?:\.\d+)?\Z")
+"""The program that starts all others, by any of its names."""
+_CMAKE_RUNS: Final = re.compile(
+    r"-[EPC]|--(?:open|toolchain|debugger|trace-redirect|graphviz|profiling-output)"
+    r"|-D.*(?:COMPILER|LAUNCHER|PROGRAM|TOOLCHAIN|INCLUDE|LINKER|COMMAND|EXECUTABLE|EMULATOR)"
+)
 _FIND: Final = re.compile(r"-(?:exec|execdir|ok|okdir|delete|fprint|fprint0|fprintf|fls)\Z")
-_AWK: Final = re.compile(
-    r"system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|[@`]|\|\|\||(?<!\|)\|(?!\|)|\\\n"
-)
-_AWK_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_AWK_PRINTS: Final = re.compile(r"print|printf")
-_SED_SCRIPT: Final = re.compile(
-    r"(?:(?:\d+|\$|/[^/\\;{}\n]*/)(?:,(?:\d+|\+\d+|\$|/[^/\\;{}\n]*/))?!?)?"
-    r"(?:[pdq=]|s(?P<by>[/|,#:])(?:(?!(?P=by))[^\\\n;]|\\[^\n])*(?P=by)(?:(?!(?P=by))[^\\\n;]|\\[^\n])*(?P=by)[gpI0-9]*)"
-)
-_SED_OPTIONS: Final = re.compile(
-    r"-[nErsuz]+|--(?:quiet|silent|regexp-extended|separate|unbuffered|null-data|posix)\Z"
-)
 _PRINTF_SETS: Final = re.compile(r"%[^%a-zA-Z]*[hjlLtz]*n")
 _INDEX_RUNS: Final = frozenset({"printf", "test", "["})
 _Check: TypeAlias = Callable[[tuple[str, ...]], Danger | None]
@@ -121,10 +132,13 @@ def danger(argv: tuple[str, ...]) -> Danger | None:
         return None
     if reason := table().always.get(program):
         return Danger(f"{program} {reason}")
-    if program in table().runs_next:
-        options = any(word.startswith(("-", "+")) or "=" in word for word in argv[1:2])
-        inner = danger(argv[1:]) if len(argv) > 1 and not options else None
-        return Danger(f"{program} runs another program", EVERY_WORD if options or inner else 2)
+    if program in table().runs_next or _LOADER.match(program):
+        at = 2 if program in table().takes_a_word else 1
+        options = any(word.startswith(("-", "+")) or "=" in word for word in argv[1 : at + 1])
+        inner = danger(argv[at:]) if len(argv) > at and not options else None
+        return Danger(f"{program} runs another program", EVERY_WORD if options or inner else at + 1)
+    if program in table().subcommands:
+        return _subcommand(program, argv)
     if program in _INDEX_RUNS and any("[" in word and ("$" in word or "`" in word) for word in argv[1:]):
         return Danger(f"{program} would evaluate the index of an array")
     if program == "printf" and any(word.startswith("-v") or _PRINTF_SETS.search(word) for word in argv[1:]):
@@ -132,7 +146,7 @@ def danger(argv: tuple[str, ...]) -> Danger | None:
     name = re.sub(r"[0-9.]+\Z", "", program)
     if name in table().interpreters:
         return _interpreter(name, argv)
-    if check := _CHECKS.get(name):
+    if check := _CHECKS.get(name) or _CHECKS.get(_without_version(program)):
         return check(argv)
     return _listed(name, argv)
 
@@ -152,26 +166,18 @@ def bad_option(words: Iterable[str], short: Iterable[str], long: Iterable[str]) 
     return None
 
 
-def sed_is_plain(argv: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The files that a `sed` reads when its script only prints, deletes and replaces; None otherwise."""
-    scripts: list[str] = []
-    files: list[str] = []
-    rest = iter(argv[1:])
-    for word in rest:
-        if word == "-e":
-            scripts.append(next(rest, ""))
-        elif word.startswith("-") and word != "-":
-            if not _SED_OPTIONS.match(word):
-                return None
-        else:
-            files.append(word)
-    if not scripts:
-        scripts, files = files[:1], files[1:]
-    if not scripts or not all(
-        _SED_SCRIPT.fullmatch(piece.strip()) for script in scripts for piece in script.split(";")
-    ):
+def _subcommand(program: str, argv: tuple[str, ...]) -> Danger | None:
+    """Options may stand before the subcommand, with values of their own: any word may be it."""
+    runs, tells = table().subcommands[program]
+    if met := next((word for word in argv[1:] if word.partition("=")[0] in runs), None):
+        return Danger(f"{program} {met} can run a program")
+    at = next((at for at, word in enumerate(argv) if at and not word.startswith("-")), None)
+    if at is None:
+        first = argv[1] if len(argv) > 1 else ""
+        return None if first in tells | {"--version", "--help"} else Danger(f"{program} may run a program")
+    if at == 1 and argv[1] in tells:
         return None
-    return tuple(files)
+    return Danger(f"{program} {argv[at]} may run a program", EVERY_WORD if at > 1 else 2)
 
 
 def _listed(name: str, argv: tuple[str, ...]) -> Danger | None:
@@ -218,42 +224,9 @@ def _awk(argv: tuple[str, ...]) -> Danger | None:
             continue
         elif word.startswith("-"):
             return Danger(f"awk {word} may load a program")
-        elif _awk_does_more(word):
+        elif awk_does_more(word):
             return Danger("the awk program may run a command or write")
     return None
-
-
-def _awk_does_more(program: str) -> bool:
-    """Whether an awk program may run a command, write, or read what it names itself.
-
-    `>` compares, but behind `print` it writes. Where an expression may hold a quote, no string is certain.
-    """
-    if _AWK.search(program):
-        return True
-    if ">" not in program:
-        return False
-    if "#" in program or ("/" in program and '"' in program):
-        return True
-    pieces = re.split(r"[{};]", _AWK_STRING.sub("", program))
-    return any(">" in piece and _AWK_PRINTS.search(piece) for piece in pieces)
-
-
-def awk_is_plain(argv: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The files that an `awk` reads when its program only prints; None otherwise."""
-    rest = list(argv[1:])
-    while rest and rest[0].startswith("-") and rest[0] != "-":
-        option = rest.pop(0)
-        if option in {"-F", "-v"}:
-            if not rest:
-                return None
-            rest.pop(0)
-        elif option == "--":
-            break
-        elif not re.match(r"-[Fv].", option):
-            return None
-    if not rest or _awk_does_more(rest[0]) or any("=" in word for word in rest[1:]):
-        return None
-    return tuple(word for word in rest[1:] if word != "-")
 
 
 def _sed(argv: tuple[str, ...]) -> Danger | None:
@@ -292,6 +265,35 @@ def _npm(argv: tuple[str, ...]) -> Danger | None:
     return _listed(argv[0].rpartition("/")[2], single)
 
 
+def _compiler(argv: tuple[str, ...]) -> Danger | None:
+    if found := next((word for word in argv[1:] if "@" in word[:1] or word.startswith("-Wl,@")), None):
+        return Danger(f"{argv[0]} reads more options from {found}")
+    name = _without_version(argv[0].rpartition("/")[2])
+    # These take their long options with one dash or two.
+    double = tuple(re.sub(r"\A-(?=[A-Za-z][A-Za-z,-]{2})", "--", word) for word in argv)
+    return _listed(name, (*argv, *double))
+
+
+def _without_version(name: str) -> str:
+    """`gcc-12` and `x86_64-linux-gnu-gcc` are `gcc`."""
+    return re.sub(r"\A.*-(?=[a-z])|-?[0-9.]*\Z", "", name)
+
+
+def _cmake(argv: tuple[str, ...]) -> Danger | None:
+    """A build runs what the folder says, as `make` does; `-E` and `-P` run what the line says."""
+    if found := next((word for word in argv[1:] if _CMAKE_RUNS.match(word)), None):
+        return Danger(f"cmake {found} can run a program")
+    return Danger("cmake hands options to the program that builds") if "--" in argv else None
+
+
+def _yarn(argv: tuple[str, ...]) -> Danger | None:
+    if found := next(
+        (word for word in argv[1:3] if word in {"workspace", "workspaces", "dlx", "node"}), None
+    ):
+        return Danger(f"{argv[0]} {found} runs what it is told", 4)
+    return _npm(argv)
+
+
 def _git(argv: tuple[str, ...]) -> Danger | None:
     reason = git_danger(argv, table().git)
     return Danger(reason) if reason else None
@@ -315,6 +317,26 @@ _CHECKS: Final[Mapping[str, _Check]] = {
     "go": _go,
     "npm": _npm,
     "pnpm": _npm,
-    "yarn": _npm,
+    "yarn": _yarn,
     "git": _git,
+    "cmake": _cmake,
+    **dict.fromkeys(
+        (
+            "gcc",
+            "g++",
+            "cc",
+            "c++",
+            "c89",
+            "c99",
+            "clang",
+            "clang++",
+            "cpp",
+            "gfortran",
+            "ld",
+            "tcc",
+            "rustc",
+        ),
+        _compiler,
+    ),
+    **dict.fromkeys(("javac", "ghc", "swiftc", "nvcc", "icc", "ar", "objcopy", "strip"), _compiler),
 }

@@ -9,23 +9,26 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from agent_tui_core.agent.effects import Effects
 from agent_tui_core.agent.git_settings import git_doubt
 from agent_tui_core.agent.judgement import Judgement
 from agent_tui_core.agent.readonly import reading
 from agent_tui_core.agent.readonly_programs import Reading
 from agent_tui_core.agent.shell_dangers import danger
+from agent_tui_core.agent.shell_effects import effects
 from agent_tui_core.agent.shell_parse import Part
-from agent_tui_core.agent.shell_rules import could_become_an_option
+from agent_tui_core.agent.shell_rules import could_become_an_option, has_star
 from agent_tui_core.agent.shell_words import Word
 from agent_tui_core.records import dataclass
 from agent_tui_core.tools.names_below import Below
+from agent_tui_core.tools.paths import inside
 
 READS_ONLY: Final = "built in: reads only"
 """Stands where a rule would."""
@@ -103,6 +106,8 @@ class LineJudge:
             yield from self._cd(part, rule, is_open)
         elif rule is not None:
             self.rules.append(rule)
+            if has_star(rule):
+                yield from self._effects(part, is_open)
         else:
             read = reading(part) if self.builtin else None
             if read is None:
@@ -118,6 +123,60 @@ class LineJudge:
             else:
                 self.rules.append(READS_ONLY)
                 yield from self._files_read(part, self._with_folders(program, read))
+
+    def _effects(self, part: Part, is_open: Callable[[str], OpenPart]) -> Iterator[OpenPart]:
+        """What a rule with a star does not cover: names that nobody knows, protected ones, other folders."""
+        found = effects(part)
+        if found.unknown:
+            yield is_open(f"{found.unknown}, and a rule with * covers only what is known")
+            return
+        for folder in self._folders:
+            for name in found.remotes:
+                if (folder / name).exists():
+                    yield is_open(f"git would obey the repository at {name}: its hooks run")
+            for name in found.files:
+                if not is_regular(folder / name):
+                    yield is_open(
+                        f"nobody knows which files {name} brings, and a rule with * covers only known ones"
+                    )
+            written = (
+                *(path for name in (*found.files, *found.writes) for path in self._named(part, name, folder)),
+                *self._copies(part, found, folder),
+            )
+            read = (path for name in found.reads for path in self._named(part, name, folder))
+            tools: tuple[tuple[FileTool, Iterable[Path]], ...] = (("Write", written), ("Read", read))
+            for tool, paths in tools:
+                for path in paths:
+                    if why := self._forbids(tool, path):
+                        yield is_open(why)
+
+    def _named(self, part: Part, name: str, folder: Path) -> Iterator[Path]:
+        word = next((each for each in part.command if each.text == name), None)
+        return self._paths(word, name, folder)
+
+    def _copies(self, part: Part, found: Effects, folder: Path) -> Iterator[Path]:
+        """The files that come into being where these names are copied to."""
+        if found.into is None:
+            return
+        for target in self._named(part, found.into, folder):
+            yield target
+            if target.is_dir():
+                for name in found.sources:
+                    for path in self._named(part, name, folder):
+                        yield target / os.path.normpath(path).rpartition("/")[2]
+
+    def _forbids(self, tool: FileTool, path: Path) -> str:
+        """Why a rule with a star for a command does not cover this file."""
+        if str(path) in {"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"}:
+            return ""
+        judgement = self.judges_file(tool, path)
+        if judgement.behavior == "allow":
+            return ""
+        if judgement.behavior == "deny" or judgement.rule is not None:
+            return judgement.reason
+        if inside(path.resolve(), self.cwd):
+            return ""
+        return f"{path} is outside the workspace, and a rule with * covers only what is in it"
 
     def _with_folders(self, program: str, read: Reading) -> Reading:
         """What it reads; without being told, `diff` reads all of a folder."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from agent_tui_core.agent.shell_dangers import danger, table
+from agent_tui_core.agent.shell_dangers import Danger, danger, table
 from agent_tui_core.agent.shell_lexer import check_characters, lex
 from agent_tui_core.agent.shell_parse import Part, parse
 from agent_tui_core.agent.shell_words import Unreadable, Word
@@ -44,8 +44,7 @@ class ShellRule:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern.strip()
-        literal = self.pattern.replace("\\*", "")
-        self._exact = None if "*" in literal else self.pattern.replace("\\*", "*")
+        self._exact = None if has_star(self.pattern) else self.pattern.replace("\\*", "*")
 
     def is_line(self, line: str) -> bool:
         """Say whether this rule, as an allow rule, is this very line, letter by letter."""
@@ -58,7 +57,8 @@ class ShellRule:
     def allows(self, part: Part, *, alone: bool) -> bool:
         """Say whether this rule, as an allow rule, covers one part of a line, beyond doubt.
 
-        A dangerous command that is not `alone` may get its program from the rest of the line.
+        A rule with a star spells at least the program, also one behind a wrapper such as `timeout`. A
+        dangerous command that is not `alone` may get its program from the rest of the line.
         """
         found = danger(part.argv)
         if self._exact is not None:
@@ -67,9 +67,8 @@ class ShellRule:
         shape = _shape(self.pattern)
         if shape is None or any(could_become_an_option(word) for word in part.command):
             return False
-        needed = found.spelled if found else 0
         return any(
-            shape.fixed >= needed + len(words) - len(part.command) if needed else True
+            shape.fixed >= _spelled(found, len(words) - len(part.command))
             for words in (part.words, part.command)
             if shape.matches(_BETWEEN.join(word.text for word in words))
         )
@@ -89,9 +88,20 @@ class ShellRule:
         return shape.pieces == (_BETWEEN.join(word.text for word in words),)
 
 
+def _spelled(found: Danger | None, wrappers: int) -> int:
+    """How many words a rule with a star has to spell, of a command behind so many words of wrappers."""
+    needed = found.spelled if found else 0
+    return wrappers + max(needed, 1) if wrappers else needed
+
+
 def escape_command(command: str) -> str:
     """The pattern that covers exactly this command line."""
     return command.strip(" \t\n").replace("*", "\\*")
+
+
+def has_star(pattern: str) -> bool:
+    """Say whether a pattern, or a rule, has a star that stands for anything."""
+    return "*" in pattern.replace("\\*", "")
 
 
 def could_become_an_option(word: Word) -> bool:
