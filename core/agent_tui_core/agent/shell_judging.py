@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from agent_tui_core.agent.effects import Effects
-from agent_tui_core.agent.git_settings import git_doubt
 from agent_tui_core.agent.judgement import Judgement
 from agent_tui_core.agent.readonly import reading
 from agent_tui_core.agent.readonly_programs import Reading
@@ -27,6 +26,7 @@ from agent_tui_core.agent.shell_parse import Part
 from agent_tui_core.agent.shell_rules import could_become_an_option, has_star
 from agent_tui_core.agent.shell_words import Word
 from agent_tui_core.records import dataclass
+from agent_tui_core.tools.git_settings import git_doubt
 from agent_tui_core.tools.names_below import Below
 from agent_tui_core.tools.paths import inside
 

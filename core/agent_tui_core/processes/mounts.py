@@ -60,6 +60,7 @@ _OF_RUN = ("systemd/resolve/stub-resolv.conf", "systemd/resolve/resolv.conf", "r
 _OF_RUN_MORE = ("NetworkManager/resolv.conf", "current-system", "booted-system", "opengl-driver", "nscd")
 _OF_THE_SYSTEM = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "timer_list", "driver")
 _RUN = Path("/run")
+_MOST_WORKTREES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +286,11 @@ def _git_folder(plan: _Plan, folder: Path) -> None:
     plan.keep(folder / "config")
     plan.keep(folder / "config.worktree")
     plan.keep(folder / "hooks", folder=True)
+    plan.keep(folder / "modules")
+    plan.keep(folder / "info")
+    for tree in sorted((folder / "worktrees").glob("*"))[:_MOST_WORKTREES]:
+        for name in ("commondir", "gitdir", "config.worktree"):
+            plan.keep(tree / name)
 
 
 def _worktree_of(dot: Path) -> Path | None:

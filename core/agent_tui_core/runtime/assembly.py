@@ -131,7 +131,7 @@ class Assembly:
 
         permissions.look = NamesLooker()
         mode.follow(partial(setattr, permissions, "mode"))
-        context = self._context(who, profile, mode, permissions)
+        context = self._context(who, profile, mode, permissions, journal)
         if context.sandbox is not None:
             permissions.unboxed = context.sandbox.trouble
         gate: Gate = PersonGate(asks, permissions, self._desk)
@@ -165,7 +165,12 @@ class Assembly:
         return next((each for each in said if each is not None), unsaid) or None
 
     def _context(
-        self, who: WorkerIdentity, profile: AgentProfile, mode: AgentMode, permissions: Permissions
+        self,
+        who: WorkerIdentity,
+        profile: AgentProfile,
+        mode: AgentMode,
+        permissions: Permissions,
+        journal: WorkerJournal,
     ) -> ToolContext:
         """What its tools may know; finds out whether the sandbox works."""
         from agent_tui_core.tools.base import ToolContext
@@ -174,6 +179,7 @@ class Assembly:
         return ToolContext(
             who.workspace,
             who.id,
+            warn=lambda words: journal.emit(Noticed("warning", words)),
             environment=sandbox.environment,
             sandbox=sandbox.of_agent(who.id, who.workspace, profile, lambda: mode.now == "auto"),
             background=self._equipment.left.of_agent(who.id, who.name),

@@ -43,6 +43,8 @@ class ToolContext:
     """Our key of this call."""
     report: Callable[[str], None] = field(default=lambda _output: None)
     """Show a piece of output while the tool runs; never waits."""
+    warn: Callable[[str], None] = field(default=lambda _words: None)
+    """Tell the person something that stays in the agent's pane; never waits."""
     spawned: Callable[[int], None] = field(default=lambda _pid: None)
     """Say that the call runs in a process with this id, which ends with it."""
     environment: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import signal
 from functools import cache
@@ -15,6 +16,7 @@ from agent_tui_core.processes.command import CommandOutput, Place, run_command
 from agent_tui_core.processes.runner import ProcessOutput
 from agent_tui_core.text import visible_text
 from agent_tui_core.tools.base import Tool, ToolContext, ToolOutput
+from agent_tui_core.tools.git_watch import GitWatch
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
@@ -61,14 +63,7 @@ async def _run(input: dict[str, Any], context: ToolContext) -> ToolOutput:
     milliseconds = min(input.get("timeout") or DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
     command: str = input["command"]
     place = Place(context.workspace, context.sandbox, context.background, context.environment)
-    done = await run_command(
-        _argv(command),
-        command,
-        place,
-        timeout=milliseconds / 1000,
-        report=context.report,
-        spawned=context.spawned,
-    )
+    done = await _watched(command, place, context, milliseconds / 1000)
     output = done.output
     text = output.text.rstrip("\n") or "(no output)"
     more = _left(done)
@@ -79,6 +74,28 @@ async def _run(input: dict[str, Any], context: ToolContext) -> ToolOutput:
             more = "\n".join(filter(None, (context.sandbox.hint(output.text), more)))
         return ToolOutput("\n".join(filter(None, (_ending(output, done.boxed), text, more))), is_error=True)
     return ToolOutput(f"{text}\n{more}" if more else text)
+
+
+async def _watched(command: str, place: Place, context: ToolContext, timeout: float) -> CommandOutput:
+    """Run it, and tell what it left in `.git` for the person's next git, however it ended."""
+    watch = await asyncio.to_thread(GitWatch, context.workspace)
+    try:
+        done = await run_command(
+            _argv(command),
+            command,
+            place,
+            timeout=timeout,
+            report=context.report,
+            spawned=context.spawned,
+        )
+    except BaseException:
+        boxed = context.sandbox is not None and not context.sandbox.trouble()
+        for words in watch.news(boxed=boxed):  # some milliseconds; an interrupt waits for no thread
+            context.warn(words)
+        raise
+    for words in await asyncio.to_thread(watch.news, boxed=done.boxed):
+        context.warn(words)
+    return done
 
 
 def _left(done: CommandOutput) -> str:

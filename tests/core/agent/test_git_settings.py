@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent_tui_core.agent.git_settings import git_doubt, settings_in
 from agent_tui_core.agent.permissions import Permissions
 from agent_tui_core.processes.environment import child_environment
+from agent_tui_core.tools.git_settings import git_doubt, settings_in
 
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
 

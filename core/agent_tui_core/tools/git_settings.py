@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -58,7 +58,7 @@ def git_doubt(root: Path) -> str:
             left += _look_at(work_tree)
     except _Doubt as doubt:
         return str(doubt)
-    except (OSError, ValueError, IndexError, struct.error) as error:
+    except (OSError, ValueError) as error:
         return f"what its repository would have git run cannot be looked at: {error}"
     return ""
 
@@ -99,11 +99,7 @@ def _look_at(work_tree: Path) -> list[Path]:
                 hooks = work_tree / Path(value.strip('"')).expanduser()
     if os.path.lexists(hooks / _HOOK) or os.path.lexists(common / "hooks" / _HOOK):
         raise _Doubt(f"git would run the hook {_HOOK}")
-    return [
-        work_tree / name
-        for name in _gitlinks([git / "index", *git.glob("sharedindex.*")])
-        if os.path.lexists(work_tree / name / ".git")
-    ]
+    return [work_tree / name for name in gitlinks(git) if os.path.lexists(work_tree / name / ".git")]
 
 
 def _git_folders(work_tree: Path) -> tuple[Path, Path]:
@@ -136,27 +132,38 @@ def _why(name: str, value: str, work_tree: Path, git: Path) -> str:
     return ""
 
 
-def _gitlinks(files: Sequence[Path]) -> list[str]:
-    """The names of other repositories in an index; nearly always there is none, and no name is read."""
-    for file in files:
+def gitlinks(git: Path) -> list[str]:
+    """The names of other repositories in git's index. Nearly always there is none, and no name is read.
+
+    Raises OSError and ValueError.
+    """
+    for file in (git / "index", *git.glob("sharedindex.*")):
         with suppress(FileNotFoundError), _opened(file) as stream:
             data = stream.read(_LARGEST_INDEX + 1)
             if len(data) > _LARGEST_INDEX:
-                raise _Doubt("git tracks more files than are looked at")
+                raise ValueError("git tracks more files than are looked at")
             if _GITLINK in data:
-                return [name for name, kind in index_entries(data) if kind == _REPOSITORY]
+                try:
+                    return [name for name, kind in index_entries(data) if kind == _REPOSITORY]
+                except (IndexError, struct.error) as error:
+                    raise ValueError("git's index cannot be read") from error
     return []
+
+
+def read_plain(file: Path) -> str:
+    """The text of a small file that is one, and no link to one. Raises OSError and ValueError."""
+    with _opened(file) as stream:
+        data = stream.read(_LARGEST_CONFIG + 1)
+    if len(data) > _LARGEST_CONFIG:
+        raise ValueError(f"{file.name} is larger than is looked at")
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _text(file: Path) -> str:
     try:
-        with _opened(file) as stream:
-            data = stream.read(_LARGEST_CONFIG + 1)
+        return read_plain(file)
     except FileNotFoundError:
         return ""
-    if len(data) > _LARGEST_CONFIG:
-        raise _Doubt("its .git/config is larger than is looked at")
-    return data.decode("utf-8", "surrogateescape")
 
 
 def _pointer(file: Path) -> str:
