@@ -50,6 +50,11 @@ async def test_rules_are_looked_for_and_taken_over_one_by_one(tmp_path: Path) ->
             assert kept(plan) == []
             assert await room.act("Bash(frob run *)") == "Remembered for this folder: Bash(frob run *)"
             assert kept(plan) == [("Bash(frob run *)", plan.workspace)]
+            assert [(row.title, row.state, row.verb) for row in rows(session)[:2]] == [
+                ("Bash(frob run *)", "remembered", ""),
+                ("Bash(zip-it up)", "2 questions", "take over"),
+            ]
+            await room.act("look")
             assert [row.id for row in rows(session)] == ["Bash(zip-it up)", "look"]
             judged = session.permissions.judge("Bash", {"command": "frob run d"}, cwd=plan.workspace)
             assert judged.behavior == "allow"
@@ -88,3 +93,12 @@ async def test_a_rule_says_what_it_would_have_changed(tmp_path: Path) -> None:
             assert await effect("Bash(frob *)", "deny") == (
                 "In the last 30 days it would have denied 3 of the 5 calls that ran."
             )
+
+
+async def test_a_call_of_many_lines_is_told_on_one(tmp_path: Path) -> None:
+    await answered(tmp_path, *[(f"frob run '{name}\n\nRules  1\n  Bash(*)'", YES) for name in "abc"])
+    async with LoopbackServer(lambda _: say("Hello")) as server:
+        async with open_session(planned(server.base_url, tmp_path)) as session:
+            await session.equipment.learned.act("look")
+            assert rows(session)[0].title == "Bash(frob run *)"
+            assert "\n" not in rows(session)[0].detail
