@@ -15,17 +15,18 @@ from typing import Final
 from agent_tui_core.agent.judgement import Judgement as Judgement
 from agent_tui_core.agent.line_judging import doubt, forbidden, judge_line, of
 from agent_tui_core.agent.path_rules import EDITORS, PATH_KEYS, SECRETS, call_paths, is_protected
+from agent_tui_core.agent.removals import removes_too_much
 from agent_tui_core.agent.rule_book import RuleBook
 from agent_tui_core.agent.rule_layer import PermissionRules as PermissionRules
 from agent_tui_core.agent.shell_alarms import (
     named_file,
     protected_name_in,
     protected_word,
-    removes_too_much,
     texts_in,
     word_inside,
 )
 from agent_tui_core.agent.shell_judging import FileTool, LooksBelow, OpenPart
+from agent_tui_core.agent.unseen_programs import unseen
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.tools.names_below import Kept, Look, Looked, look_here
@@ -194,7 +195,7 @@ class Permissions:
             if reads.behavior != "allow":
                 return _protected(word, _RUNS)
         if self.mode == "auto" and not self.unboxed():
-            return doubt(layers, command) or _AUTO
+            return doubt(layers, command) or _unseen(command) or _AUTO
         held = layers if self.mode != "plan" else []
         return judge_line(held, input, cwd, self._judges_file(cwd), self._looks_below(cwd), builtin=True)[0]
 
@@ -222,6 +223,14 @@ class Permissions:
 
 def _protected(name: str, why: str = "is a protected name") -> Judgement:
     return Judgement("ask", f"{name} {why}: it is always asked about", PROTECTED)
+
+
+def _unseen(command: str) -> Judgement | None:
+    """Ask about a line of which nobody can say that it does not remove the whole."""
+    reason = unseen(command)
+    return (
+        Judgement("ask", f"{reason}, and might remove a whole folder", REMOVES_TOO_MUCH) if reason else None
+    )
 
 
 def _not_while_planning(tool: str, why: Judgement | None = None) -> Judgement:

@@ -42,10 +42,8 @@ Sighting: TypeAlias = tuple[int, int, str]
 
 def check(line: str, tokens: Sequence[Token], keywords: Iterable[Word]) -> None:
     """Raise `Unreadable` unless the grammar of tree-sitter sees in the line what our own readers saw."""
-    from tree_sitter import Parser
-
     data = line.encode()
-    root = Parser(_language()).parse(data).root_node
+    root = syntax_tree(line)
     if root.has_error:
         raise Unreadable("it cannot be parsed")
     offsets = _character_offsets(line, len(data))
@@ -57,6 +55,13 @@ def check(line: str, tokens: Sequence[Token], keywords: Iterable[Word]) -> None:
     }
     if theirs != ours:
         raise Unreadable("two parsers read it differently")
+
+
+def syntax_tree(line: str) -> Node:
+    """The whole line as the grammar of tree-sitter sees it."""
+    from tree_sitter import Parser
+
+    return Parser(_language()).parse(line.encode(errors="replace")).root_node
 
 
 def _ours(tokens: Iterable[Token]) -> Iterator[Sighting]:
