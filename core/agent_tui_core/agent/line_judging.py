@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from agent_tui_core.agent.forbidden_words import forbidden_word
 from agent_tui_core.agent.judgement import Behavior, Judgement
 from agent_tui_core.agent.rule import parse_rule
 from agent_tui_core.agent.shell_dangers import danger
 from agent_tui_core.agent.shell_judging import READS_ONLY, FileTool, LineJudge, LooksBelow, OpenPart
 from agent_tui_core.agent.shell_parse import Part, parse
-from agent_tui_core.agent.shell_rules import ShellRule
+from agent_tui_core.agent.shell_rules import ShellRule, has_star
 from agent_tui_core.agent.shell_words import Unreadable
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.tools.names_below import Below
@@ -31,6 +32,11 @@ class Layer(Protocol):
     @property
     def forbids_commands(self) -> bool:
         """Whether a deny or ask rule looks into command lines."""
+        ...
+
+    @property
+    def forbidden_commands(self) -> tuple[str, ...]:
+        """The patterns of command lines that a deny or ask rule forbids."""
         ...
 
     def find(self, behavior: Behavior, tool: str, input: JsonObject, cwd: Path) -> str | None:
@@ -72,6 +78,14 @@ def doubt(layers: Sequence[Layer], command: str) -> Judgement | None:
     for part in read:
         if found := danger(part.argv):
             return Judgement("ask", f"{found.reason}, and a rule forbids some commands", part=part.text)
+    return named(layers, command)
+
+
+def named(layers: Sequence[Layer], command: str) -> Judgement | None:
+    """Ask about a line in which a word is the name or the path of a program that a rule forbids."""
+    for layer in layers:
+        if program := forbidden_word(command, layer.forbidden_commands):
+            return Judgement("ask", f"{program} stands in it, which a rule{of(layer)} forbids in some form")
     return None
 
 
@@ -111,6 +125,8 @@ def judge_line(
     if found:
         worst = next((each for each in found if each.judgement.behavior == "deny"), found[0])
         return worst.judgement, found
+    if any(has_star(rule) for rule in judge.rules) and (hidden := named(layers, line)):
+        return hidden, ()
     rules, where = ", ".join(dict.fromkeys(judge.rules)), ", ".join(spoke)
     if rules == READS_ONLY:
         return Judgement("allow", "it only reads, inside the workspace", rules), ()

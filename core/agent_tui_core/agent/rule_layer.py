@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from agent_tui_core.agent.judgement import Behavior, Judgement
 from agent_tui_core.agent.line_judging import forbidden, judge_line
@@ -13,6 +14,8 @@ from agent_tui_core.agent.shell_judging import FileTool
 from agent_tui_core.agent.shell_parse import Part
 from agent_tui_core.agent.shell_rules import ShellRule
 from agent_tui_core.blocks import JsonObject
+
+_FORBIDDING: Final[tuple[Behavior, ...]] = ("deny", "ask")
 
 
 class PermissionRules:
@@ -122,4 +125,14 @@ class PermissionRules:
             rule.spec is not None and rule.tool in {"Bash", "Read"}
             for behavior in ("deny", "ask")
             for rule in self._lists[behavior]
+        )
+
+    @property
+    def forbidden_commands(self) -> tuple[str, ...]:
+        """The patterns of command lines that a deny or ask rule forbids."""
+        return tuple(
+            rule.spec.pattern
+            for behavior in _FORBIDDING
+            for rule in self._lists[behavior]
+            if isinstance(rule.spec, ShellRule)
         )

@@ -81,8 +81,84 @@ def test_a_deny_rule_looks_past_wrappers_quotes_and_shells(command: str, workspa
 
 
 @pytest.mark.parametrize("command", ["git rm x", "echo rm", "npm run rm", "ls rm", "find . -name rm"])
-def test_a_deny_rule_does_not_meet_its_word_as_an_argument(command: str, workspace: Path) -> None:
-    assert behavior(PermissionRules(allow=["Bash"], deny=["Bash(rm *)"]), command, workspace) == "allow"
+def test_a_deny_rule_does_not_meet_its_word_as_an_argument_but_asks(command: str, workspace: Path) -> None:
+    assert behavior(PermissionRules(allow=["Bash"], deny=["Bash(rm *)"]), command, workspace) == "ask"
+
+
+FORBIDDING = PermissionRules(
+    allow=["Bash(kubectl *)", "Bash(npm *)", "Bash(pip3 *)", "Bash(python3 *)", "Bash(cp *)", "Bash(git *)"],
+    deny=["Bash(kubectl delete *)", "Bash(npm publish *)", "Bash(pip *)", "Bash(rm *)", "Bash(curl*)"],
+    ask=["Bash(git push *)"],
+)
+EVADING = [
+    r"",
+    r"kubectl -n prod delete pod x",
+    r"kubectl --context=prod delete x",
+    r"kubectl -nprod delete x",
+    r"npm pub",
+    r"npm publ --tag x",
+    r"npm --silent publish",
+    r"npm -d pub",
+    r"/usr/bin/npm pub",
+    r"npm.cmd publish",
+    r"pip3 install x",
+    r"pip3.11 install x",
+    r"python3 -m pip install x",
+    r"/opt/venv/bin/pip install x",
+    r"cp /bin/rm x",
+    r"cp /bin/r? x",
+    r"cp /bin/r[m] x",
+    r"cp /bin/* .",
+    r"cp '/bin/rm' x",
+    r'cp /bin/"r"m x',
+    r"cp /usr/bin/curl-7.88 x",
+    r"cp $(which rm) x",
+    r"git -C . push origin",
+    r"git --no-pager push",
+    r"npm exec rm x",
+    r"setarch x86_64 rm x",
+    r"hyperfine 'rm x'",
+    r"perf stat rm x",
+    r"cmake -E env rm x",
+    r"tmux new rm",
+    r"ld.so /bin/rm x",
+    r"docker exec c rm x",
+    r"valgrind rm x",
+    r"sqlite3 x '.shell rm x'",
+    r"run-parts --arg=rm x",
+    r"capsh -- -c 'rm x'",
+    r"vimdiff -c '!rm x' a b",
+    r"npx npm@latest publish",
+    r"corepack npm publish",
+    r"node x/npm-cli.js publish",
+    r"",
+][1:-1]
+
+
+@pytest.mark.parametrize("command", EVADING)
+@pytest.mark.parametrize("given", ["star", "auto", "bare"])
+def test_while_a_rule_forbids_a_program_its_name_in_any_form_is_a_question(
+    command: str, given: str, workspace: Path
+) -> None:
+    deny, ask = ([rule for each, rule in FORBIDDING if each == kind] for kind in ("deny", "ask"))
+    permissions = Permissions(FORBIDDING)
+    if given == "bare":
+        permissions = Permissions(PermissionRules(allow=["Bash"], deny=deny, ask=ask))
+    if given == "auto":
+        permissions = Permissions(PermissionRules(deny=deny, ask=ask), mode="auto")
+        permissions.unboxed = lambda: ""
+    assert behavior(permissions, command, workspace) in {"ask", "deny"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["kubectl get pods", "npm test", "npm run build", "git log --oneline", "git commit -m x", "ls *.py"],
+)
+def test_a_rule_on_a_subcommand_leaves_the_others_alone(command: str, workspace: Path) -> None:
+    assert behavior(Permissions(FORBIDDING), command, workspace) == "allow"
+    boxed = Permissions(PermissionRules(deny=["Bash(npm publish *)", "Bash(kubectl delete *)"]), mode="auto")
+    boxed.unboxed = lambda: ""
+    assert behavior(boxed, command, workspace) == "allow"
 
 
 def test_a_deny_rule_for_git_meets_it_behind_its_own_options(workspace: Path) -> None:
