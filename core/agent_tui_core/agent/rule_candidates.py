@@ -140,7 +140,8 @@ def _is_narrow(words: tuple[str, ...], followers: Sequence[tuple[str, ...]]) -> 
     """Whether the beginning says what is done, and not only with which program."""
     program = words[0].rpartition("/")[2]
     programs, subcommands = _only_exactly()
-    if program in programs or program in table().runners or program in table().runs_after:
+    told_to_run = table().runs_after.get(program, frozenset())
+    if program in programs or program in table().runners or not told_to_run.isdisjoint(words):
         return False
     if len(words) == 1:
         known = program in subcommands or re.sub(r"[0-9.]+\Z", "", program) in table().interpreters

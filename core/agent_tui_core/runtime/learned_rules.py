@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tui_core.config.rules_file import RememberedRule
 from agent_tui_core.errors import AgentTuiError
+from agent_tui_core.history.decisions import MOST_CALLS
 from agent_tui_core.runtime.report import ReportRow, ReportSection
 from agent_tui_core.runtime.rules import Rules
 
@@ -75,11 +76,14 @@ class LearnedRules:
     def _remembered(self, rule: str) -> RememberedRule:
         return RememberedRule(rule, workspace=self._folder.resolve())
 
-    async def effect(self, rule: str, behavior: Behavior = "allow") -> str:
-        """What this rule would have changed, in words; empty where nothing was asked or run."""
+    async def effect(self, rule: str, behavior: Behavior = "allow", *, folder: Path | None = None) -> str:
+        """What this rule would have changed in a folder (the session's, if none is said), in a sentence.
+
+        Empty where nothing was asked or run.
+        """
         from agent_tui_core.agent.replay import effect_of
 
-        calls, replay = await self._past(asked=behavior == "allow"), self._replay()
+        calls, replay = await self._past(folder, asked=behavior == "allow"), self._replay()
         return told_effect(
             await asyncio.to_thread(effect_of, rule, behavior, calls, replay, progress=_give_way)
         )
@@ -90,10 +94,10 @@ class LearnedRules:
         calls, replay = await self._past(asked=True), self._replay()
         return await asyncio.to_thread(learn_rules, calls, replay, _give_way)
 
-    async def _past(self, *, asked: bool) -> Sequence[PastCall]:
+    async def _past(self, folder: Path | None = None, *, asked: bool) -> Sequence[PastCall]:
         if self.history is None:
             return ()
-        return await self.history.past_calls(since(), workspace=str(self._folder), asked=asked)
+        return await self.history.past_calls(since(), workspace=str(folder or self._folder), asked=asked)
 
     def _replay(self) -> Replay:
         """With the rules as they are now: other threads must not look whether a file changed."""
@@ -120,6 +124,8 @@ def since(days: int = DAYS) -> float:
 def told_lesson(lesson: Lesson, folder: Path, days: int = DAYS) -> str:
     """What was learnt, in one or two sentences; the folder's name is foreign."""
     when = f"the last {days} days"
+    if lesson.answers >= MOST_CALLS:
+        when += f" (the newest {MOST_CALLS:,} answers of them)"
     if not lesson.answers:
         return f"In {when} you were asked nothing in {folder}: there is nothing to learn from."
     if not lesson.questions:

@@ -100,12 +100,38 @@ async def test_two_different_calls_are_too_few_for_a_wider_rule(tmp_path: Path) 
         "xargs frob {}",
         "bash {}.sh",
         "kubectl delete {}",
+        "npm exec {}",
+        "uv run {}",
+        "git bisect run {}",
+        "find . -name {} -exec frob ;",
         "/usr/bin/rm {}",
     ],
 )
 async def test_no_rule_with_a_star_is_proposed_for_what_may_do_harm(command: str) -> None:
     found = learn_rules(_calls([(command.format(name), True) for name in "abcd"]), Replay(Permissions()))
     assert rules_of(found) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("npm run {}", "npm run *"),
+        ("npm run build -- --only {}", "npm run build -- *"),
+        ("pytest tests/{}.py -q", "pytest *"),
+        ("python -m pytest tests/{}.py", "python -m pytest *"),
+        ("git add {}", "git add *"),
+        ("git commit -m '{}'", "git commit -m *"),
+        ("cargo test {}", "cargo test *"),
+        ("docker build -t {} .", "docker build -t *"),
+        ("ruff check {}.py", "ruff check *"),
+        ("cd src && frob run {}", "frob run *"),
+        ("frob run {} 2>&1 | tail -5", "frob run *"),
+    ],
+)
+async def test_what_is_usual_makes_one_rule_that_says_what_is_done(command: str, rule: str) -> None:
+    found = learn_rules(_calls([(command.format(name), True) for name in "abcd"]), Replay(Permissions()))
+    assert rules_of(found) == [f"Bash({rule})"]
+    assert found.answered == 4
 
 
 async def test_what_is_always_asked_about_is_never_proposed(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ async def test_a_rule_says_what_it_would_have_changed(tmp_path: Path) -> None:
             assert await effect("Bash(frob *)", "deny") == (
                 "In the last 30 days it would have denied 3 of the 5 calls that ran."
             )
+            assert await effect("Bash(frob *)", folder=tmp_path) == ""
 
 
 async def test_a_call_of_many_lines_is_told_on_one(tmp_path: Path) -> None:
