@@ -2,7 +2,7 @@
 
 Refuses to judge: each slice is a pytest of its own, whose words are shown when it fails. `make properties`:
 
-    python bench/soak.py                                  # all three, 100,000 examples each, two at a time
+    python bench/soak.py                                  # all of them, 100,000 examples each, two at a time
     python bench/soak.py machine --examples 5000          # one of them, shorter
     python bench/soak.py machine --seed 17 --slices 1     # a slice that failed, again
 """
@@ -34,7 +34,15 @@ PROPERTIES: dict[str, tuple[str, ...]] = {
     "machine": (
         f"{_MACHINE}::test_no_order_of_events_breaks_the_conversation_or_leaves_a_run_without_its_end",
     ),
+    "questions": (
+        (
+            "tui/test_whole_questions.py::"
+            "test_every_character_that_runs_is_on_the_screen_or_words_say_that_more_follows"
+        ),
+    ),
 }
+MOST: dict[str, int] = {"questions": 20_000}
+"""Each of these is drawn into a terminal, which takes a thousand times longer than the others."""
 EXAMPLES_VARIABLE = "AGENT_TUI_EXAMPLES"
 """What `tests/properties.py` reads."""
 IN_A_SLICE = 1_000
@@ -96,7 +104,9 @@ def _slices(names: list[str], examples: int, seed: int, most: int | None) -> Ite
     count = -(-examples // IN_A_SLICE)
     for number in range(count if most is None else min(count, most)):
         for name in (name for name in names if name in PROPERTIES):
-            yield Slice(name, seed + number, min(IN_A_SLICE, examples - number * IN_A_SLICE))
+            left = min(examples, MOST.get(name, examples)) - number * IN_A_SLICE
+            if left > 0:
+                yield Slice(name, seed + number, min(IN_A_SLICE, left))
 
 
 def _run(slices: list[Slice], processes: int) -> tuple[list[Slice], dict[str, int]]:

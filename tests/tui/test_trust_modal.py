@@ -104,3 +104,18 @@ async def test_questions_of_agents_wait_behind_it(tmp_path: Path) -> None:
         await driver.press("n")
         await driver.shows("make all")
         task.cancel()
+
+
+async def test_a_yes_before_the_end_was_on_the_screen_reads_on(tmp_path: Path) -> None:
+    session = _session(tmp_path, *(f"allow Bash(run {number})" for number in range(60)), "hook Stop: ./evil")
+    async with dashboard(session, (80, 24)) as driver:
+        modal = await _armed(driver)
+        while "./evil" not in driver.text():
+            top = modal._preview.scroll_y
+            await driver.press("y")
+            await driver.until(lambda top=top: modal._preview.scroll_y > top)  # type: ignore[misc]
+            await driver.until(lambda: modal.hearing == "armed")
+            await driver.shows("Not all of it was on the screen: y reads on")
+            assert session.decided == []
+        await driver.press("y")
+        await driver.until(lambda: session.decided == [True])

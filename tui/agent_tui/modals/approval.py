@@ -249,6 +249,8 @@ class ApprovalModal(ArmedScreen[Outcome]):
     def choose(self, key: str) -> None:
         """Act on an answer that was meant as one."""
         match key:
+            case "y" | "a" if self.reads_on(self._preview, key):
+                return
             case "y":
                 self._allow()
             case "a":

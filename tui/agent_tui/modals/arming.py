@@ -16,6 +16,7 @@ from textual.widget import Widget
 
 from agent_tui.keyboard import is_text
 from agent_tui.modals.guard import TICK, Guard, Hearing, Weight
+from agent_tui.modals.preview import Preview
 from agent_tui.panes.beneath import Beneath
 from agent_tui.panes.painting import QuickScreen
 
@@ -148,6 +149,15 @@ class ArmedScreen(ModalScreen[ResultT], QuickScreen[ResultT]):
         self._guard.show(self._clock())
         self._ticker.resume()
         self.show_hearing()
+
+    def reads_on(self, preview: Preview, key: str) -> bool:
+        """Whether a yes comes too early: the end was not on the screen yet. Then it shows the next page."""
+        if preview.end_seen:
+            return False
+        preview.scroll_page_down(animate=False)
+        self._said = f"Not all of it was on the screen: {key} reads on, End shows the end"
+        self.be_deaf()
+        return True
 
     def click(self, key: str) -> None:
         """A labelled button was clicked: as good as its key, once the question listens."""

@@ -5,8 +5,9 @@ Refuses to hide: what could look like something else is spelt out, and nothing i
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len, chop_cells
@@ -18,15 +19,20 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from agent_tui.panes.wording import plural
 from agent_tui_core.records import dataclass
-from agent_tui_core.text import visible_text
+from agent_tui_core.text import visible_command
 
 LineKind = Literal["plain", "command", "added", "removed", "hunk", "file", "heading"]
 _GUTTER = 2
 _WIDTHS_KEPT = 2
 """With a scrollbar and without."""
-SPELT_OUT = re.compile(r"(\\u\{[0-9a-f]+\})")
-"""How `visible_text` writes a character that cannot be seen."""
+SPELT_OUT = re.compile(r"(\\u\{[0-9a-f]+\}|‹[^›]*›)")
+"""How `visible_text` writes a character that cannot be seen, and `shown` what repeats."""
+_REPEATED = re.compile(r" {40,}|(\\u\{[0-9a-f]+\})\1{8,}")
+_SPACES_TOLD = re.compile(r"‹[0-9,]+ spaces›")
+_BLANK_LINES = 4
+"""So many in a row, and more, are told as a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +41,23 @@ class PreviewLine:
 
     text: str
     kind: LineKind = "plain"
+    count: int = 1
+    """For how many lines it stands."""
 
 
 def shown(foreign: str) -> str:
-    """`visible_text`, with the common case made cheap."""
-    return foreign if foreign.isascii() and foreign.isprintable() else visible_text(foreign)
+    """`visible_command`, with the common case made cheap, and numbers for what hides the rest by its length.
+
+    The marks round a number are never foreign: `visible_command` spells those out.
+    """
+    plain = foreign.isascii() and foreign.isprintable()
+    return _REPEATED.sub(_told, foreign if plain else visible_command(foreign))
+
+
+def _told(run: re.Match[str]) -> str:
+    if run[1] is None:
+        return f"‹{len(run[0]):,} spaces›"
+    return f"‹{len(run[0]) // len(run[1]):,} ×› {run[1]}"
 
 
 def shown_line(foreign: str) -> str:
@@ -57,9 +75,29 @@ def lines_of(
     lines = content.removesuffix("\n").split("\n")
     if kind == "diff":
         repeated = [f"--- {path}", f"+++ {path}"]
-        return list(_diff_lines(lines[2:] if path and lines[:2] == repeated else lines))
+        return list(_folded(_diff_lines(lines[2:] if path and lines[:2] == repeated else lines)))
     first: LineKind = "command" if kind == "command" else "plain"
-    return [PreviewLine(shown(line), first if number == 0 else "plain") for number, line in enumerate(lines)]
+    return list(
+        _folded([PreviewLine(shown(lines[0]), first), *(PreviewLine(shown(each)) for each in lines[1:])])
+    )
+
+
+def _folded(lines: Iterable[PreviewLine]) -> Iterator[PreviewLine]:
+    """The same with a number in the place of many blank lines, which would push the rest off the screen."""
+    for mark, run in itertools.groupby(lines, _mark_of_blank):
+        same = list(run)
+        if mark is None or len(same) < _BLANK_LINES:
+            yield from same
+        else:
+            told = f"{mark.strip()}‹{plural(len(same), 'blank line')}›"
+            yield PreviewLine(told, same[0].kind, len(same))
+
+
+def _mark_of_blank(line: PreviewLine) -> str | None:
+    """The sign of a line of a diff with nothing behind it; "" for any other blank line, None for words."""
+    sign = line.text[:1] if line.kind in ("added", "removed") else ""
+    rest = _SPACES_TOLD.sub("", line.text[len(sign) :])
+    return sign if not rest.strip(" ") else None
 
 
 def _diff_lines(lines: Sequence[str]) -> Iterator[PreviewLine]:
@@ -106,6 +144,9 @@ class Preview(ScrollView, can_focus=False):
     def __init__(self, lines: Sequence[PreviewLine], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines = tuple(lines)
+        self._numbers = _numbered(self._lines)
+        self.end_seen = False
+        """Whether the last row of these lines was on the screen."""
         self._rows: list[tuple[int, str]] = []
         """Each row of the screen: the number of its line, and its part of that line."""
         self._width = 0
@@ -116,6 +157,8 @@ class Preview(ScrollView, can_focus=False):
         """Show other lines, from their top."""
         if (given := tuple(lines)) != self._lines:
             self._lines = given
+            self._numbers = _numbered(given)
+            self.end_seen = False
             self._wrapped.clear()
         self._width = 0
         self._wrap()
@@ -127,14 +170,15 @@ class Preview(ScrollView, can_focus=False):
 
     def place(self) -> tuple[int, int, int, bool, bool]:
         """First and last visible line, how many there are, and whether there is more above and below."""
+        lines = self._numbers[-1]
         if not self._rows:
-            return (1, len(self._lines), len(self._lines), False, False)
+            return (1, lines, lines, False, False)
         top = min(round(self.scroll_y), len(self._rows) - 1)
         end = min(top + max(self.size.height, 1), len(self._rows))
         return (
-            self._rows[top][0] + 1,
-            self._rows[end - 1][0] + 1,
-            len(self._lines),
+            self._numbers[self._rows[top][0]] + 1,
+            self._numbers[self._rows[end - 1][0] + 1],
+            lines,
             top > 0,
             end < len(self._rows),
         )
@@ -156,6 +200,7 @@ class Preview(ScrollView, can_focus=False):
         base = self.rich_style
         if row >= len(self._rows):
             return Strip.blank(width, base)
+        self.end_seen = self.end_seen or row == len(self._rows) - 1
         number, text = self._rows[row]
         kind = self._lines[number].kind
         goes_on = row > 0 and self._rows[row - 1][0] == number
@@ -203,3 +248,8 @@ class Preview(ScrollView, can_focus=False):
             else:
                 for part in chop_cells(text, room):
                     yield number, part
+
+
+def _numbered(lines: Sequence[PreviewLine]) -> list[int]:
+    """How many lines come before each of these, and before their end."""
+    return list(itertools.accumulate((line.count for line in lines), initial=0))

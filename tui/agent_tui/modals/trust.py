@@ -104,6 +104,11 @@ class TrustModal(YesNoScreen):
         )
         place.update(Content(words), layout=False)
 
+    def choose(self, key: str) -> None:
+        """Only y is a yes, and only to what was on the screen to its end."""
+        if key != "y" or not self.reads_on(self._preview, key):
+            super().choose(key)
+
     def scroll_by_key(self, key: str) -> bool:
         """The whole list can be read without a mouse."""
         return self.scroll_part(self._preview, key)

@@ -29,10 +29,10 @@ class YesNoScreen(ArmedScreen[bool]):
         self.query_one("#frame").set_class(listens, "-listens")
         state = self.query_one("#state", Static)
         state.set_class(listens, "-listens")
-        words = "● Press a key to answer" if listens else f"◌ {self._said or 'One moment: esc is no'}"
+        said = self._said or ("Press a key to answer" if listens else "One moment: esc is no")
         if self.hearing == "armed":
             self._said = ""
-        state.update(Content(words), layout=False)
+        state.update(Content(f"{'●' if listens else '◌'} {said}"), layout=False)
 
     def on_key_button_pressed(self, message: KeyButton.Pressed) -> None:
         """A click, which counts when the question listens."""

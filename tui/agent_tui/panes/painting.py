@@ -21,12 +21,14 @@ from textual.widget import Widget
 
 from agent_tui.keyboard import Keyboard
 from agent_tui.panes.bare_strips import bare_strips
+from agent_tui.panes.cell_table import take_over
 from agent_tui.panes.circles import break_up
+from agent_tui.panes.steady import steadied, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.style import Style
     from textual.content import Content
     from textual.driver import Driver
@@ -57,7 +59,7 @@ class PiecesUpdate(CompositorUpdate):
 
     def render_segments(self, console: Console) -> str:
         """The update as the terminal reads it."""
-        return "".join([f"\x1b[{y + 1};{x + 1}H{strip.render(console)}" for x, y, strip in self._strips])
+        return "".join([written(strip, x, y, console) for x, y, strip in self._strips])
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Segment(self.render_segments(console), control=[])
@@ -223,12 +225,17 @@ class QuickApp(App[ReturnType]):
     def __init__(self, keyboard: Keyboard, driver_class: type[Driver] | None = None) -> None:
         break_up()
         bare_strips()
+        take_over()
         self.keyboard = keyboard
         """Set before anything is painted."""
         self.unseen = False
         """The terminal has no size yet: nothing is painted."""
         self._waits_to_be_seen: list[Callable[[], object]] = []
         super().__init__(driver_class=driver_class)
+
+    def _display(self, screen: Screen[object], renderable: RenderableType | None) -> None:
+        """Write what any screen drew so that each character stays in its cells."""
+        super()._display(screen, steadied(renderable))
 
     def when_seen(self, work: Callable[[], object]) -> None:
         """Do this now, or as soon as the screen can be seen."""
