@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _DOUBTFUL: Final = re.compile(
-    "[^\x00-\xac\xae-\u02ff\u0370-\u0377\u0400-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u23e8\u2500-\u25fd]"
+    "[^\x00-\xac\xae-\u02ff\u0370-\u0377\u0400-\u0482\u2010-\u2027\u2030-\u205e\u2190-\u23e8\u2500-\u25fd"
+    "\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\uff01-\uff5e]"
 )
 """A quick look: what this does not find is certain, or a control of ours."""
 _IN_ITS_PLACE: Final = "\ufffd"
@@ -93,20 +94,24 @@ def _steadied(strip: Strip, x: int, y: int, console: Console) -> Iterator[str]:
             x += piece.cell_length
             yield piece.render(console)
             continue
-        begun = 0
-        for first, stop, cells in split_graphemes(text)[0]:
-            grapheme = text[first:stop]
-            if not _is_steady(grapheme):
-                if first > begun:
-                    yield Strip([Segment(text[begun:first], style)]).render(console)
-                begun = stop
-                fits = x + sum(map(_reach, grapheme)) <= end
-                drawn = grapheme if fits else _IN_ITS_PLACE.ljust(cells)[:cells]
-                yield Strip([Segment(drawn, style)]).render(console)
-                yield f"\x1b[{y + 1};{x + cells + 1}H"
-            x += cells
-        if begun < len(text):
-            yield Strip([Segment(text[begun:], style)]).render(console)
+        moved, x = _with_moves(text, x, y, end)
+        yield Strip([Segment(moved, style)]).render(console)
+
+
+@functools.lru_cache(2_048)
+def _with_moves(text: str, x: int, y: int, end: int) -> tuple[str, int]:
+    """A text with the cursor put right behind each doubtful character, and the column behind it."""
+    pieces: list[str] = []
+    for first, stop, cells in split_graphemes(text)[0]:
+        grapheme = text[first:stop]
+        if _is_steady(grapheme):
+            pieces.append(grapheme)
+        else:
+            fits = x + sum(map(_reach, grapheme)) <= end
+            pieces.append(grapheme if fits else _IN_ITS_PLACE.ljust(cells)[:cells])
+            pieces.append(f"\x1b[{y + 1};{x + cells + 1}H")
+        x += cells
+    return "".join(pieces), x
 
 
 def _reach(char: str) -> int:
