@@ -23,7 +23,7 @@ _OPEN: Final = re.compile(r"[$`*?\[]|<\(")
 _FILLED: Final = re.compile(r"[$`]")
 _NUMBER: Final = re.compile(r"[0-9.]+[smhd]?\Z")
 _REMOVES: Final = re.compile(
-    r"rmtree|\brm\w*\b|unlink|\.remove|remove_?(?:tree|dir)|removedirs|\bremove\w*\s*\(|delete\w*\s*\(|File\.delete"
+    r"rmtree|\brm\w*\b|remove-item|file\s+delete|unlink|\.remove|remove_?(?:tree|dir)|removedirs|\bremove\w*\s*\(|delete\w*\s*\(|File\.delete"
     r"|trash|shutil|fileutils|file::path|\bsystem|popen|spawn|\bexec\w*\b|subprocess|child_process|\beval\b"
     r"|(?<!re\.)compile\s*\(|getattr|setattr|__\w+|\bglobals|\blocals|vars\s*\(|import_module|importlib|ctypes"
     r"|os\.(?:rename|replace|truncate)|\bmove\s*\(|`|\bqx\b|%x|&\{|&\$|->\s*\$|\.send\b|\bmethod\s*\(|\]\s*\("
@@ -116,6 +116,12 @@ def _by_program(program: str, words: list[str], node: Node, line: str, depth: in
         return f"{program} runs what only the shell knows" if open_ else None
     if program in _SHELLS:
         return _shell(program, rest, node, depth)
+    if name in {"deno", "bun"} and rest[:1] == ["eval"]:
+        return _by_text(name, line)
+    if name in {"pwsh", "powershell", "tclsh", "guile", "osascript"}:
+        return _by_text(name, line)
+    if name in {"find", "fd"} and (shell := next((word for word in rest if _plain(word) in _SHELLS), None)):
+        return f"{name} runs {shell} on what it finds"
     if name in table().interpreters or name in _SCRIPT_LETTERS:
         return _interpreter(name, rest, line)
     if program == "git" and any("=!" in _plain(word) or "=sh " in word for word in rest):
@@ -180,5 +186,9 @@ def _interpreter(name: str, rest: list[str], line: str) -> str | None:
             if not script.rstrip().endswith("'") and _FILLED.search(script):
                 return f"{name} runs text that only the shell knows"
             break
+    return _by_text(name, line)
+
+
+def _by_text(name: str, line: str) -> str | None:
     found = _REMOVES.search(line)
     return f"{name} runs text that may remove much ({found[0].strip()[:40]})" if found else None

@@ -15,6 +15,7 @@ from agent_tui_core.agent.permissions import REMOVES_TOO_MUCH, PermissionRules, 
 from shell_corpus import sandboxed
 
 EMPTIES = [
+    "find . -type f -exec sh -c 'r=rm; $r -f \"$0\"' {} ';'",
     "r=rm; $r -rf ./*",
     'r=rm; "$r" -rf ./*',
     "r='rm -rf'; $r ./*",
@@ -94,6 +95,8 @@ ONLY_JUDGED = [
         "php -r 'unlink(\"x\");'",
         "rsync -a --delete-after x/ .",
     ),
+    *("pwsh -c 'Remove-Item -r .'", "tclsh <<< 'file delete -force .'"),
+    "deno eval 'Deno.removeSync(\".\",{recursive:true})'",
     *("ls | parallel rm -rf", "mv * /tmp", "mv -t /tmp ./*"),
 ]
 
