@@ -785,3 +785,13 @@ def test_blank_lines_of_a_diff_are_told_with_their_sign() -> None:
         ("+‹400 blank lines›", 400),
         ("+evil", 1),
     ]
+
+
+@pytest.mark.parametrize("before", range(60, 80))
+async def test_what_stands_for_a_character_is_not_torn_by_the_end_of_a_row(before: int) -> None:
+    app = Desk(request(content="x" * before + "\u200brf é" + "y" * 90, remember=None))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.open(pilot)
+        rows = [row for _, row in app.modal.query_one(Preview)._rows]
+        assert "".join(rows) == "x" * before + "\\u{200b}rf é" + "y" * 90
+        assert all(row.count("{") == row.count("}") for row in rows)

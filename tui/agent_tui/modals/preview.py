@@ -242,12 +242,32 @@ class Preview(ScrollView, can_focus=False):
             text = line.text
             if len(text) <= room and text.isascii():
                 yield number, text
-            elif text.isascii():
-                for start in range(0, len(text), room):
-                    yield number, text[start : start + room]
-            else:
-                for part in chop_cells(text, room):
-                    yield number, part
+                continue
+            for part in _rows_of(text, room):
+                yield number, part
+
+
+def _rows_of(text: str, room: int) -> Iterator[str]:
+    """The rows of one line; what stands for another character is torn only where it is wider than a row."""
+    row, used = "", 0
+    for number, part in enumerate(SPELT_OUT.split(text)):
+        cells = cell_len(part)
+        if number % 2 and row and used + cells > room:
+            yield row
+            row, used = "", 0
+        if used + cells <= room:
+            row, used = row + part, used + cells
+            continue
+        *whole, row = _chopped(row + part, room)
+        yield from whole
+        used = cell_len(row)
+    yield row
+
+
+def _chopped(text: str, room: int) -> list[str]:
+    if text.isascii():
+        return [text[start : start + room] for start in range(0, len(text), room)]
+    return chop_cells(text, room)
 
 
 def _numbered(lines: Sequence[PreviewLine]) -> list[int]:
