@@ -217,3 +217,18 @@ def test_without_a_terminal_there_is_no_colour(places: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert b"\x1b" not in done.stdout
     assert b"none here" in done.stdout
+
+
+def test_what_commands_of_agents_could_read_is_told_by_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run(["doctor"])
+    assert "none at the usual places" in capsys.readouterr().out
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".pgpass").write_text("topsecret")
+    run(["doctor"])
+    told = capsys.readouterr().out
+    assert "AWS                    ~/.aws: commands that you or a rule allow can read it" in told
+    assert "~/.pgpass" in told
+    assert "topsecret" not in told

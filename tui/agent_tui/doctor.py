@@ -102,6 +102,7 @@ def examine(flags: Flags, config: Path | None, environ: Mapping[str, str]) -> in
         show("Hooks", _hooks(planned))
         show("Data", _data(planned.data_dir))
     show("Environment (values are not shown)", _environment(planned, settings, environ))
+    show("What commands of agents could read", _credentials(planned, environ))
     show("Model servers", _servers(planned, servers))
     show("Terminal", _terminal(environ))
     show("What agent-tui would do now", _outlook(planned, servers, refused))
@@ -160,6 +161,26 @@ def _hooks(planned: Plan) -> Iterator[Finding]:
         return
     count = 0 if hooks.commands is None else len(hooks.commands.all)
     yield Finding("ok", "commands", f"{count or 'none'} (agent-tui hooks list)")
+
+
+def _credentials(planned: Plan | None, environ: Mapping[str, str]) -> Iterator[Finding]:
+    from agent_tui_core.processes.credentials import credentials_named, credentials_there
+    from agent_tui_core.processes.sandbox import Sandbox, SandboxRules
+
+    sandbox = Sandbox(SandboxRules("auto" if planned is None else planned.equipment.sandbox.mode))
+    hides = sandbox.works()
+    words = "commands that you or a rule allow can read it"
+    words += "; in the mode auto it is hidden" if hides else f", and nothing hides it: {sandbox.trouble}"
+    there: dict[str, list[str]] = {}
+    home = Path(environ.get("HOME") or Path.home())
+    for kind, place in credentials_there(home):
+        there.setdefault(kind.what, []).append(f"~/{place.relative_to(home)}")
+    if named := [str(place) for place in credentials_named(environ)]:
+        there["named by variables"] = named
+    for what, places in there.items():
+        yield Finding("note", what, f"{', '.join(places)}: {words}")
+    if not there:
+        yield Finding("ok", "credentials", "none at the usual places below the home folder")
 
 
 def _data(folder: Path) -> Iterator[Finding]:

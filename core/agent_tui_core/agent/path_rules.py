@@ -11,6 +11,7 @@ from pathlib import Path
 
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.gitignore import GitignorePattern
+from agent_tui_core.processes.kept_names import runs_by_itself
 from agent_tui_core.tools.paths import resolved_path
 
 PATH_KEYS = {
@@ -145,6 +146,15 @@ def is_protected(paths: Sequence[Path], cwd: Path) -> bool:
     root = cwd.resolve()
     return any(
         has_protected_name((path.relative_to(root) if path.is_relative_to(root) else path).parts)
+        for path in paths
+    )
+
+
+def is_run_by_itself(paths: Sequence[Path], cwd: Path) -> bool:
+    """Say whether a file runs, or steers what runs, by itself: to write it is asked about."""
+    root = cwd.resolve()
+    return any(
+        runs_by_itself(_IGNORED.sub("", str(path.relative_to(root) if path.is_relative_to(root) else path)))
         for path in paths
     )
 

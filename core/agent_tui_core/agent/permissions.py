@@ -14,7 +14,14 @@ from typing import Final
 
 from agent_tui_core.agent.judgement import Judgement as Judgement
 from agent_tui_core.agent.line_judging import doubt, forbidden, judge_line, of
-from agent_tui_core.agent.path_rules import EDITORS, PATH_KEYS, SECRETS, call_paths, is_protected
+from agent_tui_core.agent.path_rules import (
+    EDITORS,
+    PATH_KEYS,
+    SECRETS,
+    call_paths,
+    is_protected,
+    is_run_by_itself,
+)
 from agent_tui_core.agent.removals import removes_too_much
 from agent_tui_core.agent.rule_book import RuleBook
 from agent_tui_core.agent.rule_layer import PermissionRules as PermissionRules
@@ -27,6 +34,7 @@ from agent_tui_core.agent.shell_alarms import (
 )
 from agent_tui_core.agent.shell_judging import FileTool, LooksBelow, OpenPart
 from agent_tui_core.agent.unseen_programs import unseen
+from agent_tui_core.agent.written_names import written_name
 from agent_tui_core.blocks import JsonObject
 from agent_tui_core.config.modes import Mode
 from agent_tui_core.tools.names_below import Kept, Look, Looked, look_here
@@ -38,6 +46,7 @@ CHANGED: Final = "a server that changed"
 REMOVES_TOO_MUCH: Final = "rm of a root, home or workspace"
 _OURS: Final = "is where agent-tui keeps its own files"
 _RUNS: Final = "runs as a hook, a server or a tool"
+_BY_ITSELF: Final = "runs, or steers what runs, without anybody starting it"
 _AUTO: Final = Judgement("allow", "the mode auto allows it in the sandbox and the workspace", "mode auto")
 
 
@@ -107,6 +116,8 @@ class Permissions:
             return _protected(paths[-1].name, _OURS)
         if tool in EDITORS and not self.book.files.isdisjoint(paths):
             return _protected(paths[-1].name, _RUNS)
+        if tool in EDITORS and is_run_by_itself(paths, cwd):
+            return _protected(paths[-1].name, _BY_ITSELF)
         return self._by_mode(tool, paths, cwd) or self._by_allow_rules(layers, tool, input, paths, cwd)
 
     def open_parts(self, command: str, *, cwd: Path) -> tuple[OpenPart, ...]:
@@ -195,6 +206,8 @@ class Permissions:
             if reads.behavior != "allow":
                 return _protected(word, _RUNS)
         if self.mode == "auto" and not self.unboxed():
+            if word := written_name(command):
+                return _protected(word, _BY_ITSELF)
             return doubt(layers, command) or _unseen(command) or _AUTO
         held = layers if self.mode != "plan" else []
         return judge_line(held, input, cwd, self._judges_file(cwd), self._looks_below(cwd), builtin=True)[0]

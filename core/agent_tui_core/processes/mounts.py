@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from agent_tui_core.processes.credentials import credentials_named, credentials_there, secrets_in
 from agent_tui_core.processes.environment import certificate_places
+from agent_tui_core.processes.kept_names import RUN_BY_THEMSELVES
 from agent_tui_core.records import dataclass
 from agent_tui_core.regular_file import open_regular
 
@@ -33,34 +35,12 @@ _SOCKETS = (
     ".ICEauthority",
 )
 """Below the home folder: ways to have a program outside do something."""
-_CREDENTIALS = (
-    *(
-        ".ssh",
-        ".gnupg",
-        ".aws",
-        ".azure",
-        ".kube",
-        ".docker",
-        ".netrc",
-        ".git-credentials",
-        ".npmrc",
-        ".pypirc",
-    ),
-    *(
-        ".config/gcloud",
-        ".config/gh",
-        ".config/hub",
-        ".config/rclone",
-        ".password-store",
-        ".local/share/keyrings",
-    ),
-    *(".cargo/credentials.toml", ".cargo/credentials", ".terraform.d", ".mozilla", ".config/google-chrome"),
-)
 _OF_RUN = ("systemd/resolve/stub-resolv.conf", "systemd/resolve/resolv.conf", "resolvconf/resolv.conf")
 _OF_RUN_MORE = ("NetworkManager/resolv.conf", "current-system", "booted-system", "opengl-driver", "nscd")
 _OF_THE_SYSTEM = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "timer_list", "driver")
 _RUN = Path("/run")
 _MOST_WORKTREES = 40
+_MOST_STARRED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +86,12 @@ def mounts(view: View, environ: Mapping[str, str], descriptors: list[int] | None
         plan.keep(file)
     _certificates(plan, environ)
     home = Path(environ.get("HOME") or "/nonexistent")
-    names = _SOCKETS if view.credentials else (*_SOCKETS, *_CREDENTIALS)
-    plan.hide((home / name for name in names), though_missing=False)
+    plan.hide((home / name for name in _SOCKETS), though_missing=False)
+    if not view.credentials:
+        plan.hide((place for _, place in credentials_there(home)), though_missing=False)
+        plan.hide(credentials_named(environ), though_missing=False)
+        roots = (*view.writable, view.workspace)
+        plan.hide((place for root in roots for place in secrets_in(root)), though_missing=False)
     plan.hide(view.hidden, though_missing=True)
     return plan.options()
 
@@ -264,8 +248,12 @@ def _in_tmp(place: Path) -> bool:
 def _keep_names(plan: _Plan, folder: Path) -> None:
     real = Path(os.path.realpath(folder))
     environments = [place.name for place in real.glob(".env*")] if real.is_dir() else []
-    for name in dict.fromkeys((*_NAMES_KEPT, *environments)):
-        plan.keep(real / name)
+    for name in dict.fromkeys((*_NAMES_KEPT, *RUN_BY_THEMSELVES, *environments)):
+        if "*" not in name:
+            plan.keep(real / name)
+            continue
+        for place in sorted(real.glob(name))[:_MOST_STARRED]:
+            plan.keep(place)
 
 
 def _git(plan: _Plan, workspace: Path) -> None:
