@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from headless_program import environment
-from loopback import LoopbackServer, say
+from loopback import LoopbackServer, call, say
 
 PROGRAM = Path(sys.executable).with_name("agent-tui")
 STRACE = shutil.which("strace")
@@ -207,3 +207,89 @@ async def test_the_proof_can_fail_what_was_trusted_does_run(repository: Path, tm
         assert "install.sh" in json.dumps(server.streams[0].request.json)
     assert read_trace(tmp_path / "trace").programs
     assert pwned(tmp_path) == ["pwned-json"]
+
+
+WORK = (
+    ("Read", {"file_path": "AGENTS.md"}),
+    ("Bash", {"command": "git status"}),
+    ("Bash", {"command": "git diff; git log -p -1"}),
+    ("Grep", {"pattern": "x"}),
+    ("Bash", {"command": "ls; cat package.json"}),
+)
+"""What an agent does in a folder before anybody said yes to anything."""
+
+
+def archived(repository: Path, kind: str, touch: str) -> None:
+    """Make its `.git` a real one that somebody sent along, with what its settings would run."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.fsmonitor=false"]
+    shutil.rmtree(repository / ".git")
+    for line in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *line], cwd=repository, check=True, capture_output=True)
+    nested = repository / "nested"
+    if kind == "nested":
+        nested.mkdir()
+        for line in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"]):
+            subprocess.run([*git, *line], cwd=nested, check=True, capture_output=True)
+        subprocess.run([*git, "add", "nested"], cwd=repository, check=True, capture_output=True)
+    dot = nested / ".git" if kind == "nested" else repository / ".git"
+    with (dot / "config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {touch}fs\n[diff]\n\texternal = {touch}diff\n")
+        config.write(f'[diff "x"]\n\ttextconv = {touch}conv\n[filter "x"]\n\tclean = {touch}clean\n')
+    if kind == "commondir":
+        shutil.copytree(dot, repository / "docs" / "git")
+        (dot / "commondir").write_text("../docs/git\n")
+    elif kind == "link":
+        dot.rename(repository / "docs")
+        dot.symlink_to("docs")
+    elif kind == "file":
+        dot.rename(repository / "docs")
+        dot.write_text("gitdir: docs\n")
+    for name in (".gitattributes", "nested/.gitattributes"):
+        if (repository / name).parent.is_dir():
+            (repository / name).write_text("* diff=x filter=x\n")
+    (repository / "AGENTS.md").write_text("Changed.\n")
+
+
+@pytest.mark.parametrize("mode", ["ask", "accept-edits", "plan", "auto"])
+@pytest.mark.parametrize("kind", ["config", "commondir", "nested", "link", "file"])
+async def test_work_in_it_runs_nothing_of_it_outside_the_sandbox(
+    repository: Path, tmp_path: Path, kind: str, mode: str
+) -> None:
+    mark = tmp_path / "pwned-"
+    archived(repository, kind, f"touch {mark}")
+    for name, text in {
+        "node_modules/.bin/jq": f"#!/bin/sh\ntouch {mark}bin\n",
+        "node_modules/yaml/index.js": f"require('fs').writeFileSync('{mark}node', '')\n",
+        "x.pth": f"import os; os.system('touch {mark}pth')\n",
+        "guard.sh": f"touch {mark}guard\n",
+    }.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(text)
+        (repository / name).chmod(0o755)
+    (repository / "secrets").symlink_to("/etc")
+    rule = 'deny = ["Read(' + "*a" * 30 + '*b)"]'
+    (repository / ".agent-tui/settings.toml").write_text(f"[permissions]\n{rule}\n")
+    config = tmp_path / "config"
+    config.mkdir()
+    hook = (
+        f"{sys.executable} -c 'import json, sys; json.load(sys.stdin)'; node -e 'require(\"yaml\")'; exit 0"
+    )
+    hooks = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": hook}]}]}}
+    (config / "hooks.json").write_text(json.dumps(hooks))
+    (config / "config.toml").write_text(f'[agents.default]\nmode = "{mode}"\n')
+    answers = [call(name, given, id=f"c{number}") for number, (name, given) in enumerate(WORK)]
+    async with LoopbackServer([*answers, say("Done.")]) as server:
+        environ = environment(tmp_path, server.base_url) | {"PATH": f".::{os.environ['PATH']}"}
+        program = await asyncio.create_subprocess_exec(
+            PROGRAM,
+            *("run", "go on"),
+            cwd=repository,
+            env=environ,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(PATIENCE):
+            out, err = await program.communicate()
+        assert len(server.streams) == len(WORK) + 1, (out, err)
+    assert pwned(tmp_path) == []

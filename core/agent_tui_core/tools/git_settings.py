@@ -74,7 +74,8 @@ def settings_in(text: str) -> Iterator[tuple[str, str]]:
         if rest.endswith("\\") or "\r" in rest or "\0" in rest:
             raise ValueError("a line of .git/config goes on in the next, or holds controls")
         while found := _SECTION.match(rest):
-            section = found[1].lower() if found[2] is None else f"{found[1].lower()}.{found[2]}"
+            below = "" if found[2] is None else "." + re.sub(r"\\(.)", r"\1", found[2])
+            section = found[1].lower() + below
             rest = rest[found.end() :]
         if not rest or rest[0] in "#;":
             continue

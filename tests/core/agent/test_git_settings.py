@@ -242,6 +242,7 @@ LINES = st.lists(st.sampled_from(PIECES), max_size=6)
 @given(LINES)
 @example(["[a]", "x = # \\", "[diff]", "external = v"])
 @example(["\ufeff[diff]", "external=v"])
+@example(['[in "a\\"b"]', "textconv\t=\tv"])
 def test_no_setting_that_git_reads_is_overlooked(lines: list[str]) -> None:
     text = "\n".join(lines) + "\n"
     done = subprocess.run(
