@@ -29,8 +29,23 @@ _GREPS: Final = ("grep", "egrep", "fgrep")
 _NAMES_ONLY: Final = frozenset(
     {"ls", "dir", "vdir", "stat", "basename", "dirname", "echo", "du", "realpath", "file"}
 )
-_FILTERS: Final = {"head": "v", "tail": "v", "sort": "z", "uniq": "cD", **dict.fromkeys(_GREPS, "ocnbHZLlT")}
-"""They pass on whole lines of what they read, but with these options."""
+_GREP_LINES: Final = frozenset([f"-{letter}" for letter in "viyEFGPewxasm"]) | frozenset(
+    {"--invert-match", "--ignore-case", "--extended-regexp", "--fixed-strings", "--perl-regexp", "--regexp"}
+)
+_FILTERS: Final = {
+    "head": frozenset({"-n", "--lines", *(f"-{digit}" for digit in range(10))}),
+    "tail": frozenset({"-n", "--lines", *(f"-{digit}" for digit in range(10))}),
+    "sort": frozenset({"--reverse", "--unique", *(f"-{letter}" for letter in "bdfhknrtuV")}),
+    "uniq": frozenset({"-d", "-i", "-u"}),
+    **dict.fromkeys(_GREPS, _GREP_LINES),
+}
+"""They pass on whole lines of what they read, with no more than these options, and write no others."""
+_TRACKED: Final = frozenset(
+    {"-c", "--cached", "-m", "--modified", "-d", "--deleted", "-z", "--exclude-standard"}
+)
+"""With these `git ls-files` writes names that git's index holds, and nothing beside them."""
+_APART: Final = re.compile(r"[\s'\"\\]")
+"""Where xargs takes a name apart."""
 _VERSIONS: Final = frozenset({"--version", "-V", "-version"})
 
 
@@ -174,7 +189,7 @@ def _find_words(words: tuple[str, ...]) -> _Find | None:
     while rest:
         word = rest.pop(0)
         if word == "-exec":
-            end = next((at for at, each in enumerate(rest) if each in {";", "+"} and at), None)
+            end = next((at for at in range(1, len(rest)) if _ends_command(rest[at - 1], rest[at])), None)
             if end is None:
                 return None
             commands.append(tuple(rest[:end]))
@@ -186,6 +201,11 @@ def _find_words(words: tuple[str, ...]) -> _Find | None:
         else:
             return None
     return _Find(tuple(folders) or (".",), tuple(tests), tuple(commands))
+
+
+def _ends_command(before: str, word: str) -> bool:
+    """Whether `find` takes it for the end of what -exec runs: `+` is one only behind `{}`."""
+    return word == ";" or (word == "+" and before == "{}")
 
 
 def _find(part: Part) -> Reading | None:
@@ -206,7 +226,9 @@ def _reads_names(
 ) -> Reading | None:
     """What a command reads that is given the names of files below these folders."""
     if placeholder is not None and (
-        placeholder not in command[1:] or any(placeholder in word != placeholder for word in command)
+        placeholder == command[0]
+        or placeholder not in command[1:]
+        or any(placeholder in word != placeholder for word in command)
     ):
         return None
     inner: list[str] = []
@@ -245,11 +267,12 @@ def _xargs(part: Part) -> Reading | None:
 
 def _handed_on(source: Part | None, *, whole: bool) -> tuple[Below, ...] | None:
     """Below which folders the names are that a command writes."""
-    while source is not None and (letters := _FILTERS.get(source.argv[0])) is not None:
+    while source is not None and (harmless := _FILTERS.get(source.argv[0])) is not None:
         found = reading(source)
         if found is None or found.files or found.below or whole or source.document or source.reads:
             return None
-        if any(re.match(rf"-[A-Za-z]*[{letters}]|--[cbof]", word) for word in source.argv[1:]):
+        options = programs.listed(source.argv[0], source.argv[1:])
+        if options is None or not {name for name, _ in options.given} <= harmless:
             return None
         source = source.source
     if source is None or source.document or source.reads:
@@ -258,9 +281,14 @@ def _handed_on(source: Part | None, *, whole: bool) -> tuple[Below, ...] | None:
     if name == "find" and not {"-printf", "-ls"} & set(words) and (looked := _find_words(tuple(words))):
         if looked.commands or whole is not ("-print0" in words):
             return None
+        if not whole and any(word.tilde or _APART.search(word.text) for word in source.command):
+            return None
         return tuple(each._replace(odd_names=whole) for each in looked.below)
     if name == "git" and words[:1] == ["ls-files"] and programs.read_git(source) is not None:
-        if {"-o", "--others", "-s", "--stage", "-t", "-v", "-i"} & set(words) or whole is not ("-z" in words):
+        options = read_options(read_only().git["ls-files"], tuple(words[1:]))
+        if options is None or not {name for name, _ in options.given} <= _TRACKED:
+            return None
+        if whole is not options.has("-z"):
             return None
         return (Below(".", links=True, tracked=True, odd_names=whole),)
     return None

@@ -22,6 +22,9 @@ MANY: Final = 1_000
 Operands: TypeAlias = Literal["files", "pattern", "text", "none"]
 """What stands behind the options: files; a pattern and then files; anything; nothing."""
 
+Bundles: TypeAlias = Literal["all", "last", "none"]
+"""Which short options may share a word: as getopt reads them; one with a value only at the end; none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -44,6 +47,7 @@ class Command:
     """Short options whose value can only touch them."""
     file_options: frozenset[str] = frozenset()
     """Options whose value is a file."""
+    bundles: Bundles = "all"
     listing: frozenset[str] = frozenset()
     """Only with one of these there may be operands."""
 
@@ -117,6 +121,7 @@ class _Listed(msgspec.Struct, forbid_unknown_fields=True):
     attached: str = ""
     file_options: str = ""
     listing: str = ""
+    bundles: Bundles = "all"
     like: str = msgspec.field(default="", name="as")
 
 
@@ -152,6 +157,7 @@ def _command(listed: _Listed) -> Command:
         frozenset(listed.pattern_options.split()),
         frozenset(listed.attached),
         frozenset(listed.file_options.split()),
+        listed.bundles,
         frozenset(listed.listing.split()),
     )
 
@@ -198,6 +204,8 @@ def _options(shape: Command, word: str, rest: list[str]) -> list[tuple[str, str]
         if f"{name[2:]}=" not in shape.names or not (equals or rest):
             return None
         return [(name, value if equals else rest.pop(0))]
+    if not _may_be_bundled(shape, word):
+        return None
     found: list[tuple[str, str]] = []
     for index, letter in enumerate(word[1:], 1):
         name, value = f"-{letter}", word[index + 1 :]
@@ -211,3 +219,13 @@ def _options(shape: Command, word: str, rest: list[str]) -> list[tuple[str, str]
             return None
         found.append((name, ""))
     return found
+
+
+def _may_be_bundled(shape: Command, word: str) -> bool:
+    """Whether a program that reads its options in a way of its own sees the same in this word."""
+    if shape.bundles == "all":
+        return True
+    letters = word[1:]
+    at = next((at for at, letter in enumerate(letters) if letter in shape.valued), len(letters) - 1)
+    attached = letters[at + 1 :]
+    return (shape.bundles == "last" or at == 0) and (not attached or attached.isdecimal())

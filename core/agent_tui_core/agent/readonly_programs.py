@@ -13,7 +13,8 @@ from agent_tui_core.records import dataclass
 from agent_tui_core.tools.names_below import Below
 
 _GIT_GLOBAL: Final = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
-_NO_SIGNATURES: Final = re.compile(r"%G|signature")
+_NO_SIGNATURES: Final = re.compile(r"%[-+ ]?G|signature")
+"""Whoever looks at a signature runs gpg."""
 _GIT_SETTING: Final = re.compile(
     r"(?:user\.(?:name|email)|remote\.[\w./-]+\.url|init\.defaultbranch)\Z", re.IGNORECASE
 )
@@ -31,11 +32,17 @@ _GIT_LISTS: Final = frozenset(
     | {"-s", "--no-patch", "--compact-summary", "--check"}
 )
 """With one of these git shows names and numbers, not what is in files."""
-_GIT_PATCHES: Final = frozenset({"-p", "-u", "--patch", "--patch-with-stat", "--patch-with-raw", "-c", "-m"})
+_GIT_PATCHES: Final = frozenset(
+    {"-p", "-u", "--patch", "--patch-with-stat", "--patch-with-raw", "-c", "-m", "-L", "-U", "--unified"}
+    | {"-W", "--function-context", "--word-diff", "--word-diff-regex", "--color-words", "--binary"}
+)
+"""With one of these it shows what is in files, whatever else was said."""
 _JQ: Final = re.compile(
     r"\b(?:import|include|env|input_filename|modulemeta|get_search_list)\b|\$__prog|\$ENV"
 )
 _TOLD: Final = re.compile(r"(?:PWD|HOME|USER|LOGNAME|SHELL|PATH|LANG|LC_[A-Z]+|TERM|TMPDIR|TZ|VIRTUAL_ENV)\Z")
+_AWK_APART: Final = re.compile(r"/[^\n]*[{};\"][^\n]*/")
+"""Between slashes, where it may be part of an expression and end nothing."""
 _PAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9_+.-]*\Z")
 
 
@@ -78,17 +85,24 @@ def read_git(part: Part) -> Reading | None:
             if options is None:
                 return None
             found = usual(options)
-            return replace(found, below=(Below(".", tracked=True),)) if _shows(name, options) else found
+            # `git show HEAD:FILE` names a file, too.
+            named = [word.partition(":")[2] for word in found.files if ":" in word]
+            found = replace(found, files=(*found.files, *filter(None, named)))
+            if not _shows(name, options):
+                return found
+            tracked = not options.has("--untracked")
+            return replace(found, below=(Below(".", tracked=tracked),))
     return None
 
 
 def _shows(name: str, options: Options) -> bool:
     """Whether it shows what is in files that nobody named."""
-    if name == "grep":
+    if name in {"grep", "cat-file"}:
         return True
+    patches = options.has(*_GIT_PATCHES) or any(given.startswith("-U") for given, _ in options.given)
     if name in {"diff", "show", "diff-tree", "stash show"}:
-        return not options.has(*_GIT_LISTS)
-    return name in {"log", "whatchanged", "stash list", "reflog"} and options.has(*_GIT_PATCHES)
+        return patches or not options.has(*_GIT_LISTS)
+    return name in {"log", "whatchanged", "stash list", "reflog"} and patches
 
 
 def read_sed(part: Part) -> Reading | None:
@@ -98,7 +112,9 @@ def read_sed(part: Part) -> Reading | None:
 
 def read_awk(part: Part) -> Reading | None:
     files = awk_is_plain(part.argv)
-    return None if files is None else Reading(files)
+    if files is None or any(">" in word and _AWK_APART.search(word) for word in part.argv[1:]):
+        return None
+    return Reading(files)
 
 
 def read_jq(part: Part) -> Reading | None:
@@ -151,7 +167,7 @@ def read_tar(part: Part) -> Reading | None:
     letters = words.pop(0).removeprefix("-") if words else ""
     if not re.fullmatch(r"[tzjJv]*t[zjJv]*f", letters) or not words or ":" in words[0]:
         return None
-    if any(word.startswith("-") for word in words):
+    if any(word.startswith("-") for word in words) or any(word.stars for word in part.command):
         return None
     return Reading((words[0],))
 

@@ -138,6 +138,7 @@ class Grammar:
             case "while" | "until":
                 self._keyword(sign)
                 parts = [*self._body(("do",), "do"), *self._body(("done",), "done")]
+                self._stays(parts)
             case "for":
                 parts = self._for()
             case _:
@@ -192,7 +193,14 @@ class Grammar:
         body = self._body(("done",), "done")
         if len(values) * len(body) > _MOST_PARTS or not values:
             raise Unreadable("it has a loop that runs never, or too often", self._excerpt(began))
+        if any(value.stars for value in values):
+            self._stays(body)
         return [bind(part, name.text, value) for value in values for part in body]
+
+    def _stays(self, parts: Sequence[Part]) -> None:
+        """A loop that leads somewhere else each time reads other files each time."""
+        if any(part.argv[0] in {"cd", "pushd", "popd"} for part in parts):
+            raise Unreadable("it has a cd in a loop of unknown length", self._excerpt())
 
     # --- simple commands
 

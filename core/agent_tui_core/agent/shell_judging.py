@@ -122,7 +122,7 @@ class LineJudge:
                 yield is_open(strange)
             else:
                 self.rules.append(READS_ONLY)
-                yield from self._files_read(part, self._with_folders(program, read))
+                yield from self._files_read(part, self._with_folders(part, read))
 
     def _effects(self, part: Part, is_open: Callable[[str], OpenPart]) -> Iterator[OpenPart]:
         """What a rule with a star does not cover: names that nobody knows, protected ones, other folders."""
@@ -178,11 +178,11 @@ class LineJudge:
             return ""
         return f"{path} is outside the workspace, and a rule with * covers only what is in it"
 
-    def _with_folders(self, program: str, read: Reading) -> Reading:
+    def _with_folders(self, part: Part, read: Reading) -> Reading:
         """What it reads; without being told, `diff` reads all of a folder."""
-        if program != "diff" or read.below:
+        if part.argv[0] != "diff" or read.below:
             return read
-        if not any((at / name).is_dir() for at in self._folders for name in read.files):
+        if not any(path.is_dir() for name in read.files for path in self._places(part, name)):
             return read
         return replace(read, below=tuple(Below(name, links=True) for name in read.files))
 
@@ -193,8 +193,8 @@ class LineJudge:
                 if is_regular(folder / value):
                     yield from self._file("Read", None, value, part)
         for below in read.below:
-            for folder in self._folders:
-                if why := self.looks_below(below._replace(folder=str(folder / below.folder))):
+            for place in islice(self._places(part, below.folder), _MOST_FILES):
+                if why := self.looks_below(below._replace(folder=str(place))):
                     judgement = Judgement("ask", why, part=part.text)
                     yield OpenPart("Bash", " ".join(word.raw for word in part.command), part.text, judgement)
         files = read.files
@@ -256,6 +256,13 @@ class LineJudge:
                     yield OpenPart(tool, str(path), part.text, shown)
                 elif judgement.rule and tool == "Write":
                     self.rules.append(judgement.rule)
+
+    def _places(self, part: Part, name: str) -> Iterator[Path]:
+        """Where a word of the command leads to."""
+        words: list[Word | None] = [word for word in part.command if word.text == name]
+        for word in words or [None]:
+            for folder in self._folders:
+                yield from self._paths(word, name, folder)
 
     def _paths(self, word: Word | None, name: str, folder: Path) -> Iterator[Path]:
         if word is None or not word.stars:

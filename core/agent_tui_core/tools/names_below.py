@@ -1,8 +1,9 @@
 """Says whether a reader of whole folders would come to a file that it may not show: a bounded walk of names.
 
 `grep -r`, `find … -exec cat`, `git grep` read what nobody named. They run unasked only where this walk found
-nothing that a rule or a protected name keeps from being read. It opens no file but git's index, follows no
-link, and stops after a number of names and seconds: then the answer is that nobody knows.
+nothing that a rule or a protected name keeps from being read. It opens no file but git's index and the lists
+of what `rg` shall ignore, follows no link to a folder, and stops after a number of names and seconds: then the
+answer is that nobody knows.
 
 The walk runs in the child of `search_child`, because a folder of a network can hang. So this module imports
 nothing of the package.
@@ -13,6 +14,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import stat
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +25,8 @@ from typing import Any, Final, NamedTuple
 MOST_NAMES: Final = 50_000
 SECONDS: Final = 1.0
 _LARGEST_INDEX: Final = 32 * 2**20
+_LARGEST_LIST: Final = 2**18
+_IGNORE_LISTS: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _ODD: Final = re.compile(r"[\s'\"\\]")
 _LINK: Final = "it may follow the link {}"
 
@@ -125,6 +129,51 @@ def first_forbidden(
     return ""
 
 
+class _Revealed:
+    """The hidden names that a repository's lists of ignored files tell `rg` to read all the same: `!.env`."""
+
+    def __init__(self, folder: str) -> None:
+        self._patterns: list[tuple[str, Callable[[str], bool]]] = []
+        for parent in Path(folder).parents:
+            self.read(str(parent))
+
+    def read(self, folder: str) -> None:
+        """Take in the lists of one folder."""
+        for list_name in _IGNORE_LISTS:
+            with suppress(OSError):
+                descriptor = os.open(f"{folder}/{list_name}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                with os.fdopen(descriptor, "rb") as opened:
+                    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                        continue
+                    data = opened.read(_LARGEST_LIST + 1)
+                if len(data) > _LARGEST_LIST:
+                    raise _Stop(f"{folder}/{list_name} is larger than is looked at")
+                for line in data.decode("utf-8-sig", "replace").splitlines():
+                    if line.startswith("!"):
+                        self._patterns.append((folder, _pattern(line[1:].strip())))
+
+    def has(self, path: str) -> bool:
+        """Whether one of them is about this path."""
+        return any(
+            matches(f"{relative}{end}")
+            for base, matches in self._patterns
+            for relative in [os.path.relpath(path, base)]
+            for end in ("", "/")
+        )
+
+
+def _pattern(text: str) -> Callable[[str], bool]:
+    """A pattern that programs could read in several ways is about everything."""
+    from agent_tui_core.gitignore import GitignorePattern
+
+    found = GitignorePattern(text)
+    try:
+        found.check()
+    except ValueError:
+        return lambda _: True
+    return (lambda _: True) if set(text) & set("[{\\") else found.matches
+
+
 class _Walk:
     def __init__(self, below: Below, until: float, most: int) -> None:
         self._below = below
@@ -138,15 +187,18 @@ class _Walk:
     def files(self) -> Iterator[str]:
         """The files that would be read."""
         stack = [self._below.folder]
+        revealed = None if self._below.hidden else _Revealed(self._below.folder)
         while stack:
             folder = stack.pop()
+            if revealed is not None:
+                revealed.read(folder)
             with (
                 suppress(NotADirectoryError, FileNotFoundError, PermissionError),
                 os.scandir(folder) as entries,
             ):
                 for entry in entries:
                     self._count(entry.name, folder)
-                    if entry.name.startswith(".") and not self._below.hidden:
+                    if revealed and entry.name.startswith(".") and not revealed.has(entry.path):
                         continue
                     if entry.is_symlink():
                         if self._below.links and not self._is_left_out(entry.name):
@@ -161,10 +213,13 @@ class _Walk:
     def tracked(self) -> Iterator[str]:
         """The files that git's index lists."""
         root, git = _repository(self._below.folder)
+        checked: dict[str, bool] = {"": False}
         for name, is_link in _index_names(git):
-            last = name.rpartition("/")[2]
-            self._count(last, root)
-            if is_link and self._below.links:
+            parent, _, last = name.rpartition("/")
+            self._count(name, self._below.folder)
+            if _is_link_on_the_way(root, parent, checked) or (
+                self._below.links and (is_link or Path(root, name).is_symlink())
+            ):
                 raise _Stop(_LINK.format(name))
             if not self._is_left_out(last):
                 yield f"{root.rstrip('/')}/{name}"
@@ -182,6 +237,14 @@ class _Walk:
 
     def _is_left_out(self, name: str) -> bool:
         return bool(self._below.only and not self._only(name)) or self._but(name)
+
+
+def _is_link_on_the_way(root: str, folder: str, checked: dict[str, bool]) -> bool:
+    """Whether a folder below the root is no longer what git's index says: a link leads to other files."""
+    if folder not in checked:
+        parent = folder.rpartition("/")[0]
+        checked[folder] = _is_link_on_the_way(root, parent, checked) or Path(root, folder).is_symlink()
+    return checked[folder]
 
 
 def _matcher(patterns: tuple[str, ...], flags: re.RegexFlag = re.NOFLAG) -> Callable[[str], bool]:
