@@ -24,6 +24,8 @@ from agent_tui_core.tools.names_below import Below
 
 _LITERAL: Final = frozenset({"find", "sed", "gsed", "date", "command", "xargs"})
 """Here another file name changes what a word means."""
+_ACTIONS: Final = frozenset({"-exec", "-print", "-print0", "-printf", "-ls"})
+"""What stands behind one of them no longer decides over it."""
 _PRUNED: Final = re.compile(r"(\./|\*/)([\w.-]+)/\*{1,2}\Z")
 _GREPS: Final = ("grep", "egrep", "fgrep")
 _NAMES_ONLY: Final = frozenset(
@@ -134,8 +136,8 @@ def _rg(part: Part) -> Reading | None:
     unrestricted = sum(name == "-u" for name, _ in options.given) > 1
     hidden = bool(taken) or unrestricted or options.has("-.", "--hidden")
     filtered = () if {"", "**"} & set(only) else _widely(only)
-    if not named and (part.source is not None or part.document or part.reads):
-        return found
+    if not named and part.source is not None and not (part.document or part.reads):
+        return found  # but it may be given another descriptor than the one that it reads
     below = tuple(Below(folder, only=filtered, hidden=hidden) for folder in named or ["."])
     return replace(found, files=tuple(options.files) if named else (*options.files, "."), below=below)
 
@@ -156,32 +158,35 @@ class _Find:
     """The words of a `find` that only looks, or hands what it finds to other readers."""
 
     folders: tuple[str, ...]
-    tests: tuple[str, ...]
+    tests: tuple[tuple[str, str], ...]
+    """Each with its value, which is empty where it has none."""
     commands: tuple[tuple[str, ...], ...]
 
     @property
     def below(self) -> tuple[Below, ...]:
         """What it would hand to a command: not less than that."""
-        if {"-o", "-or", ",", "("} & set(self.tests):
+        names = [name for name, _ in self.tests]
+        acts = next((at for at, name in enumerate(names) if name in _ACTIONS), len(names))
+        if {"-o", "-or", ",", "("} & set(names) or not _ACTIONS.issuperset(names[acts:]):
             return tuple(Below(folder, links=True) for folder in self.folders)
         only: tuple[str, ...] = ()
         pruned: list[str] = []
-        words = ("", *self.tests, "")
-        for before, test, value in zip(words, words[1:], words[2:], strict=False):
+        links = True
+        for (before, _), (test, value) in pairwise((("", ""), *self.tests)):
             if before in {"!", "-not"}:
                 if test in {"-path", "-wholename"} and (kept := _PRUNED.match(value)):
                     pruned.append(("./" if kept[1] == "./" else "") + kept[2])
             elif test in {"-name", "-iname"}:
                 only = _widely((value,))
-        # A program follows a link whose name it is given; find itself does not.
-        links = ("-type", "f") not in pairwise(words)
+            elif (test, value) == ("-type", "f"):
+                links = False  # else a program follows a link whose name it is given; find itself does not
         return tuple(Below(folder, only, (), tuple(pruned), links=links) for folder in self.folders)
 
 
 def _find_words(words: tuple[str, ...]) -> _Find | None:
     rest = list(words)
     folders: list[str] = []
-    tests: list[str] = []
+    tests: list[tuple[str, str]] = []
     commands: list[tuple[str, ...]] = []
     find = read_only().find
     while rest and not rest[0].startswith("-") and rest[0] not in {"!", "(", ")", ","}:
@@ -192,12 +197,13 @@ def _find_words(words: tuple[str, ...]) -> _Find | None:
             end = next((at for at in range(1, len(rest)) if _ends_command(rest[at - 1], rest[at])), None)
             if end is None:
                 return None
+            tests.append((word, ""))
             commands.append(tuple(rest[:end]))
             del rest[: end + 1]
         elif word in find.valued and rest:
-            tests += [word, rest.pop(0)]
+            tests.append((word, rest.pop(0)))
         elif word in find.alone:
-            tests.append(word)
+            tests.append((word, ""))
         else:
             return None
     return _Find(tuple(folders) or (".",), tuple(tests), tuple(commands))

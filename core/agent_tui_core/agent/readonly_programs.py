@@ -37,9 +37,7 @@ _GIT_PATCHES: Final = frozenset(
     | {"-W", "--function-context", "--word-diff", "--word-diff-regex", "--color-words", "--binary"}
 )
 """With one of these it shows what is in files, whatever else was said."""
-_JQ: Final = re.compile(
-    r"\b(?:import|include|env|input_filename|modulemeta|get_search_list)\b|\$__prog|\$ENV"
-)
+_JQ: Final = re.compile(r"\b(?:import|include|env|ENV|input_filename|modulemeta|get_search_list)\b|__prog")
 _TOLD: Final = re.compile(r"(?:PWD|HOME|USER|LOGNAME|SHELL|PATH|LANG|LC_[A-Z]+|TERM|TMPDIR|TZ|VIRTUAL_ENV)\Z")
 _AWK_APART: Final = re.compile(r"/[^\n]*[{};\"][^\n]*/")
 """Between slashes, where it may be part of an expression and end nothing."""

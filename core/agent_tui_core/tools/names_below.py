@@ -2,8 +2,8 @@
 
 `grep -r`, `find … -exec cat`, `git grep` read what nobody named. They run unasked only where this walk found
 nothing that a rule or a protected name keeps from being read. It opens no file but git's index and the lists
-of what `rg` shall ignore, follows no link to a folder, and stops after a number of names and seconds: then the
-answer is that nobody knows.
+of what `rg` shall ignore, follows no link to a folder, and stops after a number of names and seconds:
+then the answer is that nobody knows.
 
 The walk runs in the child of `search_child`, because a folder of a network can hang. So this module imports
 nothing of the package.
