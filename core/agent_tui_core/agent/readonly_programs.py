@@ -29,12 +29,12 @@ _GIT_LISTS: Final = frozenset(
         "--quiet",
         "--dirstat",
     }
-    | {"-s", "--no-patch", "--compact-summary", "--check"}
+    | {"-s", "--no-patch", "--compact-summary"}
 )
 """With one of these git shows names and numbers, not what is in files."""
 _GIT_PATCHES: Final = frozenset(
     {"-p", "-u", "--patch", "--patch-with-stat", "--patch-with-raw", "-c", "-m", "-L", "-U", "--unified"}
-    | {"-W", "--function-context", "--word-diff", "--word-diff-regex", "--color-words", "--binary"}
+    | {"-W", "--function-context", "--word-diff", "--word-diff-regex", "--color-words", "--binary", "--check"}
 )
 """With one of these it shows what is in files, whatever else was said."""
 _JQ: Final = re.compile(r"\b(?:import|include|env|ENV|input_filename|modulemeta|get_search_list)\b|__prog")
@@ -97,6 +97,8 @@ def _shows(name: str, options: Options) -> bool:
     """Whether it shows what is in files that nobody named."""
     if name in {"grep", "cat-file"}:
         return True
+    if name == "status":
+        return options.has("-v", "--verbose")
     patches = options.has(*_GIT_PATCHES) or any(given.startswith("-U") for given, _ in options.given)
     if name in {"diff", "show", "diff-tree", "stash show"}:
         return patches or not options.has(*_GIT_LISTS)

@@ -52,11 +52,15 @@ _WRAPPER_OPTIONS: Final = {
 class Grammar:
     """Reads the tokens of one line, or of one command inside a word."""
 
-    def __init__(self, line: str, tokens: Sequence[Token], depth: int = 0) -> None:
+    def __init__(
+        self, line: str, tokens: Sequence[Token], depth: int = 0, looped: tuple[str, ...] = ()
+    ) -> None:
         self._line = line
         self._tokens = [token for token in tokens if not isinstance(token, HereDocument)]
         self._at = 0
         self._depth = depth
+        self._looped = looped
+        """The variables of the loops around."""
         self.keywords: list[Word] = []
         """The words that are no words but signs of the grammar; those inside commands inside words, too."""
 
@@ -177,6 +181,8 @@ class Grammar:
         name = self._peek()
         if not isinstance(name, Word) or not name.plain or not _LOOP_VARIABLE.match(name.text):
             raise Unreadable("it has a loop over a variable with an unusual name", self._excerpt())
+        if name.text in self._looped:
+            raise Unreadable("it has a loop that changes the variable of another", self._excerpt())
         self._at += 1
         self._keyword("in")
         values: list[Word] = []
@@ -190,7 +196,9 @@ class Grammar:
         while self._is_operator(";") or self._is_operator("\n"):
             self._at += 1
         self._keyword("do")
+        self._looped = (*self._looped, name.text)
         body = self._body(("done",), "done")
+        self._looped = self._looped[:-1]
         if len(values) * len(body) > _MOST_PARTS or not values:
             raise Unreadable("it has a loop that runs never, or too often", self._excerpt(began))
         if any(value.stars for value in values):
@@ -219,7 +227,7 @@ class Grammar:
         for word in (*part.words, *part.writes, *part.reads):
             for fill in word.fills:
                 if fill.kind == "command":
-                    inner = Grammar(self._line, fill.tokens, self._depth)
+                    inner = Grammar(self._line, fill.tokens, self._depth, self._looped)
                     found.extend(inner.parts(bound=False))
                     self.keywords.extend(inner.keywords)
         return found

@@ -380,7 +380,7 @@ def test_the_modes_stand_between_ask_rules_and_allow_rules(workspace: Path) -> N
     assert said("Write", ".env") == ["ask", "ask", "deny", "ask"]
     assert said("Edit", "a") == ["ask", "allow", "deny", "allow"]
     assert said("Edit", "../a") == ["ask", "ask", "deny", "ask"]
-    assert said("Bash", "git show HEAD:.env") == ["ask"] * 4
+    assert said("Bash", "git show HEAD:.env") == ["ask", "ask", "deny", "ask"]  # as cat .env
     assert said("Read", "src/a.py") == ["allow"] * 4
     assert said("Read", "../a") == ["ask"] * 4
     assert said("mcp__x__y", "z") == ["ask", "ask", "deny", "ask"]
