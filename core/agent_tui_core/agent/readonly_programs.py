@@ -39,8 +39,6 @@ _GIT_PATCHES: Final = frozenset(
 """With one of these it shows what is in files, whatever else was said."""
 _JQ: Final = re.compile(r"\b(?:import|include|env|ENV|input_filename|modulemeta|get_search_list)\b|__prog")
 _TOLD: Final = re.compile(r"(?:PWD|HOME|USER|LOGNAME|SHELL|PATH|LANG|LC_[A-Z]+|TERM|TMPDIR|TZ|VIRTUAL_ENV)\Z")
-_AWK_APART: Final = re.compile(r"/[^\n]*[{};\"][^\n]*/")
-"""Between slashes, where it may be part of an expression and end nothing."""
 _PAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9_+.-]*\Z")
 
 
@@ -112,9 +110,7 @@ def read_sed(part: Part) -> Reading | None:
 
 def read_awk(part: Part) -> Reading | None:
     files = awk_is_plain(part.argv)
-    if files is None or any(">" in word and _AWK_APART.search(word) for word in part.argv[1:]):
-        return None
-    return Reading(files)
+    return None if files is None else Reading(files)
 
 
 def read_jq(part: Part) -> Reading | None:

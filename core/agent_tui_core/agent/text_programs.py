@@ -8,6 +8,8 @@ from typing import Final
 _AWK: Final = re.compile(
     r"system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|[@`]|\|\|\||(?<!\|)\|(?!\|)|\\\n"
 )
+_AWK_APART: Final = re.compile(r"/[^\n]*[{};\"][^\n]*/")
+"""Between slashes, where it may be part of an expression and end nothing."""
 _AWK_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _AWK_PRINTS: Final = re.compile(r"print|printf")
 _SED_SCRIPT: Final = re.compile(
@@ -28,7 +30,7 @@ def awk_does_more(program: str) -> bool:
         return True
     if ">" not in program:
         return False
-    if "#" in program or ("/" in program and '"' in program):
+    if "#" in program or _AWK_APART.search(program) or ("/" in program and '"' in program):
         return True
     pieces = re.split(r"[{};]", _AWK_STRING.sub("", program))
     return any(">" in piece and _AWK_PRINTS.search(piece) for piece in pieces)

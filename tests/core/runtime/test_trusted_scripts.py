@@ -13,7 +13,7 @@ from agent_tui_core.config.trusted_files import TrustedFiles
 from agent_tui_core.runtime.session import Session, open_session
 from boxes import needs_sandbox
 from loopback import LoopbackServer, say
-from sessions import Reader, answer_all, planned, settled, tool_answer
+from sessions import Reader, answer_all, planned, tool_answer
 
 GUARD = "#!/bin/sh\ncat >> heard.txt\nexit 0\n"
 
@@ -64,7 +64,7 @@ async def test_no_command_in_the_mode_auto_changes_the_script_of_a_trusted_hook(
         async with open_session(replace(plan, agents=agents, profiles=profiles)) as session:
             await trusted(session)
             session.workers[0].prompt("go")
-            await settled(session)
+            await answer_all(session)  # some of them are asked about: a yes does not help either
     assert (root / "scripts/deep/guard.sh").read_text() == GUARD
     assert (root / ".agent-tui/hooks.json").exists()
     results = [str(each.json["messages"][-1]["content"]) for each in server.requests[1:]]
