@@ -117,7 +117,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.lists(commands(), min_size=1, max_size=2), st.sampled_from(["; ", " && ", " || ", "\n", " & "]))
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_bash_starts_is_what_was_read(programs: Path, parts: list[str], between: str) -> None:
     line = between.join(parts)
     read = parse(line)
